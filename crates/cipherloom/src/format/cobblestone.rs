@@ -69,8 +69,8 @@ impl CobblestoneFormat {
         let (salt, commitment) = header.split_at_mut(SALT);
         getrandom::fill(salt).map_err(Error::Random)?;
         let derived = self.derive(salt, associated_data)?;
-        commitment.copy_from_slice(self.commitment(&derived));
-        self.stream(&derived)
+        commitment.copy_from_slice(self.commitment(derived.as_slice()));
+        self.stream(derived.as_slice())
     }
 
     pub(super) fn open(&self, associated_data: &[u8], head: &[u8]) -> Result<Stream, Error> {
@@ -80,9 +80,9 @@ impl CobblestoneFormat {
         };
         let (salt, commitment) = header.split_at(SALT);
         let derived = self.derive(salt, associated_data)?;
-        constant_time::verify_slices_are_equal(self.commitment(&derived), commitment)
+        constant_time::verify_slices_are_equal(self.commitment(derived.as_slice()), commitment)
             .map_err(|_| Error::WrongKey { format: NAME })?;
-        self.stream(&derived).map(Stream::with_confirmed_key)
+        self.stream(derived.as_slice()).map(Stream::with_confirmed_key)
     }
 
     fn derive(
