@@ -51,6 +51,19 @@ pub struct Format {
     kind: Kind,
 }
 
+/// What a format spends its time on, for whoever estimates that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// AES-GCM.
+    Gcm,
+    /// AES-CTR and HMAC over every byte.
+    CtrHmac,
+    /// AES-CTR.
+    Ctr,
+    /// AES-CBC.
+    Cbc,
+}
+
 enum Kind {
     Tink(TinkFormat),
     Cobblestone(CobblestoneFormat),
@@ -105,6 +118,17 @@ impl Format {
             Kind::Cobblestone(_) => cobblestone::NAME,
             Kind::OpenSsl(_) => openssl::NAME,
             Kind::Raw(_) => raw::NAME,
+        }
+    }
+
+    /// What sealing and opening spend their time on.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        match &self.kind {
+            Kind::Tink(format) if format.hashes() => Algorithm::CtrHmac,
+            Kind::Tink(_) | Kind::Cobblestone(_) => Algorithm::Gcm,
+            Kind::OpenSsl(_) | Kind::Raw(_) if self.is_chained() => Algorithm::Cbc,
+            Kind::OpenSsl(_) | Kind::Raw(_) => Algorithm::Ctr,
         }
     }
 
