@@ -21,8 +21,6 @@ use zeroize::Zeroizing;
 
 pub(super) const NAME: &str = "tink";
 const PREFIX: usize = 7;
-/// The longest header: that of a 32-byte derived key.
-const LONGEST_HEADER: usize = 40;
 /// tink-go refuses segment number 2^32 - 1, so no stream has more segments than can be read there.
 const SEGMENT_LIMIT: u64 = u32::MAX as u64;
 
@@ -90,10 +88,14 @@ impl TinkFormat {
         is_whole: bool,
         scratch: &mut [u8],
     ) -> Result<Stream, Error> {
-        let header_len = check_header(head)?;
+        let header_len = header_len(head)?;
         let mut candidates = self.keys.iter().filter(|key| key.header_len() as usize == header_len);
         let first = candidates.next().ok_or(Error::WrongKey { format: NAME })?;
-        let header = &head[..header_len];
+        let header = head.get(..header_len).ok_or(Error::HeaderTruncated {
+            format: NAME,
+            needed: header_len as u64,
+            found: head.len() as u64,
+        })?;
         let Some(second) = candidates.next() else { return self.stream(first, associated_data, header) };
         for key in [first, second].into_iter().chain(candidates) {
             let stream = self.stream(key, associated_data, header)?;
@@ -125,20 +127,13 @@ impl TinkFormat {
     }
 }
 
-/// The header's length, if these first bytes are a header.
-fn check_header(head: &[u8]) -> Result<usize, Error> {
-    let Some(&first) = head.first() else {
-        return Err(Error::HeaderTruncated { format: NAME, needed: 24, found: 0 });
-    };
-    let header_len = usize::from(first);
-    if header_len != 24 && header_len != LONGEST_HEADER {
-        return Err(Error::NotThisFormat { format: NAME, problem: "its first byte is neither 24 nor 40" });
+/// The header's length, which its first byte tells.
+fn header_len(head: &[u8]) -> Result<usize, Error> {
+    match head.first() {
+        Some(&length @ (24 | 40)) => Ok(usize::from(length)),
+        Some(_) => Err(Error::NotThisFormat { format: NAME, problem: "its first byte is neither 24 nor 40" }),
+        None => Err(Error::HeaderTruncated { format: NAME, needed: 24, found: 0 }),
     }
-    if head.len() < header_len {
-        let (needed, found) = (header_len as u64, head.len() as u64);
-        return Err(Error::HeaderTruncated { format: NAME, needed, found });
-    }
-    Ok(header_len)
 }
 
 fn layout(key: &StreamingKey) -> Layout {
