@@ -72,7 +72,7 @@ pub(crate) fn python() -> Result<PathBuf> {
 fn go_peer() -> Result<PathBuf> {
     let built = folder()?.join("go-peer");
     Program::new("go")
-        .folder(place::root().join("interop/go"))
+        .folder(place::root().join("peers/go"))
         .args(["build", "-o"])
         .arg(&built)
         .arg(".")
@@ -85,7 +85,7 @@ fn java_peer() -> Result<PathBuf> {
     let built = folder()?.join("java");
     if !built.join("classes/Peer.class").exists() {
         Program::new("mvn")
-            .folder(place::root().join("interop/java"))
+            .folder(place::root().join("peers/java"))
             .args(["--quiet", "--batch-mode", "package"])
             .arg(format!("-Dfolder={}", built.display()))
             .run()?;
