@@ -24,7 +24,7 @@ pub(crate) fn ensure(wanted: &[(&str, &str)]) -> Result<()> {
 /// True if this process may install packages and mount file systems.
 pub(crate) fn is_root() -> bool {
     #[cfg(unix)]
-    return rustix::process::geteuid().is_root();
+    return nix::unistd::geteuid().is_root();
     #[cfg(not(unix))]
     return false;
 }

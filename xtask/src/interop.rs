@@ -69,7 +69,7 @@ pub(crate) fn python() -> Result<PathBuf> {
 }
 
 /// The Go program over tink-go, built.
-fn go_peer() -> Result<PathBuf> {
+pub(crate) fn go_peer() -> Result<PathBuf> {
     let built = folder()?.join("go-peer");
     Program::new("go")
         .folder(place::root().join("peers/go"))
