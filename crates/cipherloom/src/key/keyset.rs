@@ -1,0 +1,182 @@
+//! A set of streaming keys: one encrypts, all that are enabled decrypt.
+//!
+//! What makes a keyset acceptable is what tink-go 2.9 checks (`keyset/validation.go`): at least one key, no identifier
+//! twice, the primary there and enabled. Streaming ciphertexts carry no key identifier, so a key's output prefix type
+//! changes nothing; Tink accepts every known one "for legacy reasons", and so does this.
+
+use super::keyset_json::{self, MaterialType, OutputPrefix};
+use super::streaming::{KeyFault, Protection, StreamingKey};
+use super::template::Template;
+use crate::Error;
+use std::fmt;
+use zeroize::Zeroizing;
+
+/// Whether a key may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyStatus {
+    /// Encrypts (if it is the primary) and decrypts.
+    Enabled,
+    /// Kept, not used.
+    Disabled,
+    /// Only its identifier is left.
+    Destroyed,
+}
+
+/// What may be told of a key to anyone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyInfo {
+    /// The key's identifier.
+    pub id: u32,
+    /// Whether it may be used.
+    pub status: KeyStatus,
+    /// True for the key that encrypts.
+    pub is_primary: bool,
+    /// The message type that the keyset gives for it.
+    pub type_url: String,
+    /// How it protects segments; `None` for a key that is not enabled.
+    pub protection: Option<Protection>,
+    /// Bytes of a full ciphertext segment; `None` for a key that is not enabled.
+    pub segment_size: Option<u32>,
+}
+
+/// A Tink keyset of streaming AEAD keys.
+pub struct Keyset {
+    pub(super) primary_id: u32,
+    pub(super) keys: Vec<Entry>,
+}
+
+/// One key as the keyset stores it; `key` is there if it is enabled.
+pub(super) struct Entry {
+    pub(super) id: u32,
+    pub(super) status: KeyStatus,
+    pub(super) prefix: OutputPrefix,
+    pub(super) material: MaterialType,
+    pub(super) type_url: String,
+    pub(super) value: Zeroizing<Vec<u8>>,
+    pub(super) key: Option<StreamingKey>,
+}
+
+impl Keyset {
+    /// A keyset with one new key.
+    ///
+    /// # Errors
+    /// [`Error::Random`] if the operating system gives no random bytes.
+    pub fn generate(template: Template) -> Result<Self, Error> {
+        let key = template.generate()?;
+        let id = random_id()?;
+        let entry = Entry {
+            id,
+            status: KeyStatus::Enabled,
+            prefix: OutputPrefix::Raw,
+            material: MaterialType::Symmetric,
+            type_url: key.type_url().to_owned(),
+            value: key.serialize(),
+            key: Some(key),
+        };
+        Ok(Self { primary_id: id, keys: vec![entry] })
+    }
+
+    /// Reads Tink's JSON form of a keyset, as Tink for C++, Go, Java and Python write it.
+    ///
+    /// # Errors
+    /// The `Keyset…` variants of [`Error`], each naming what is wrong. No message quotes the input.
+    pub fn parse(json: &[u8]) -> Result<Self, Error> {
+        let keyset = keyset_json::read(json)?;
+        keyset.check()?;
+        Ok(keyset)
+    }
+
+    /// Writes Tink's JSON form, ended by a newline. This text is the secret itself.
+    #[must_use]
+    pub fn to_json(&self) -> Zeroizing<String> {
+        keyset_json::write(self)
+    }
+
+    /// The key that encrypts.
+    ///
+    /// # Panics
+    /// Never: a keyset without an enabled primary is not made.
+    #[must_use]
+    pub fn primary(&self) -> &StreamingKey {
+        self.enabled().next().expect("the primary was checked to be enabled")
+    }
+
+    /// The keys that decrypt, the primary first.
+    pub fn enabled(&self) -> impl Iterator<Item = &StreamingKey> {
+        let (primary, others): (Vec<&Entry>, Vec<&Entry>) =
+            self.keys.iter().partition(|entry| entry.id == self.primary_id);
+        primary.into_iter().chain(others).filter_map(|entry| entry.key.as_ref())
+    }
+
+    /// The identifier of the key that encrypts.
+    #[must_use]
+    pub fn primary_id(&self) -> u32 {
+        self.primary_id
+    }
+
+    /// What may be told of each key, in the keyset's order.
+    pub fn keys(&self) -> impl Iterator<Item = KeyInfo> {
+        self.keys.iter().map(|entry| KeyInfo {
+            id: entry.id,
+            status: entry.status,
+            is_primary: entry.id == self.primary_id,
+            type_url: entry.type_url.clone(),
+            protection: entry.key.as_ref().map(StreamingKey::protection),
+            segment_size: entry.key.as_ref().map(StreamingKey::segment_size),
+        })
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.keys.is_empty() {
+            return Err(Error::KeysetEmpty);
+        }
+        for (position, entry) in self.keys.iter().enumerate() {
+            if self.keys[..position].iter().any(|earlier| earlier.id == entry.id) {
+                return Err(Error::KeysetDuplicate { id: entry.id });
+            }
+        }
+        match self.keys.iter().find(|entry| entry.id == self.primary_id).map(|entry| entry.status) {
+            Some(KeyStatus::Enabled) => Ok(()),
+            Some(_) => Err(Error::KeysetPrimary { id: self.primary_id, problem: "is not enabled" }),
+            None => Err(Error::KeysetPrimary { id: self.primary_id, problem: "is missing" }),
+        }
+    }
+}
+
+impl Entry {
+    /// Parses the key itself if it is enabled; others are kept as they are.
+    pub(super) fn understand(&mut self) -> Result<(), Error> {
+        if self.status == KeyStatus::Enabled {
+            let id = self.id;
+            if self.material != MaterialType::Symmetric {
+                return Err(Error::KeysetKey { id, fault: KeyFault::Material });
+            }
+            let key = StreamingKey::parse(&self.type_url, &self.value);
+            self.key = Some(key.map_err(|fault| Error::KeysetKey { id, fault })?);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Keyset {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Keyset")
+            .field("primary_id", &self.primary_id)
+            .field("keys", &self.keys().collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+/// Identifiers are random, so that keysets can be merged; 0 is avoided, for some tools take it for "none".
+fn random_id() -> Result<u32, Error> {
+    loop {
+        match getrandom::u32().map_err(Error::Random)? {
+            0 => {}
+            id => return Ok(id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,329 @@
+//! One Tink streaming key: parameters and secret, as the two protobuf messages carry them.
+//!
+//! The messages are those of Tink's `aes_gcm_hkdf_streaming.proto` and `aes_ctr_hmac_streaming.proto`; what makes a
+//! key acceptable is what tink-go 2.9 checks (`streamingaead/aesgcmhkdf`, `streamingaead/aesctrhmac`).
+//!
+//! ```text
+//! AesGcmHkdfStreamingKey / AesCtrHmacStreamingKey    params
+//!   1  version    uint32, 0                            1  ciphertext_segment_size  uint32, header included
+//!   2  params     message ---------------------->      2  derived_key_size         uint32, 16 or 32
+//!   3  key_value  bytes, at least derived_key_size     3  hkdf_hash_type           SHA1 = 1, SHA256 = 3, SHA512 = 4
+//!                                                      4  hmac_params              1 hash, 2 tag_size (CTR-HMAC only)
+//! ```
+
+use super::protobuf::{self, Malformed, Value, Writer};
+use std::fmt;
+use zeroize::Zeroizing;
+
+const GCM_TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey";
+const CTR_TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesCtrHmacStreamingKey";
+
+/// Why a key of a keyset cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyFault {
+    /// Another kind of key, or a key for another purpose.
+    #[error(
+        "is of the type {type_url:?}, which is not a streaming AEAD; make a key with one of the streaming templates"
+    )]
+    Type {
+        /// The type as the keyset names it.
+        type_url: String,
+    },
+    /// `keyMaterialType` is not `SYMMETRIC`.
+    #[error("is not marked SYMMETRIC, as streaming keys are; the keyset was edited or damaged")]
+    Material,
+    /// No status that Tink knows.
+    #[error("has an unknown status; it must be ENABLED, DISABLED or DESTROYED")]
+    Status,
+    /// No output prefix type that Tink knows.
+    #[error("has an unknown output prefix type; streaming keys have RAW")]
+    Prefix,
+    /// The value is not base64.
+    #[error("has a value that is not base64; the keyset is damaged")]
+    Base64,
+    /// The value is not the message that its type says.
+    #[error("has a value that is not a protobuf message; the keyset is damaged")]
+    Protobuf,
+    /// A later version of the message.
+    #[error("has version {0}; only version 0 is known")]
+    Version(u32),
+    /// A derived key of a size that is not AES-128 or AES-256.
+    #[error("derives keys of {0} bytes; only 16 and 32 are allowed")]
+    DerivedKeySize(u32),
+    /// A main key shorter than the keys derived from it.
+    #[error("has {found} secret bytes and needs at least {needed}; the keyset is damaged")]
+    TooShort {
+        /// Bytes there are.
+        found: usize,
+        /// Bytes needed.
+        needed: u32,
+    },
+    /// A hash that Tink does not use here.
+    #[error("uses a hash for {purpose} that is not SHA1, SHA256 or SHA512")]
+    Hash {
+        /// "HKDF" or "HMAC".
+        purpose: &'static str,
+    },
+    /// An HMAC tag too short to be safe or longer than the hash.
+    #[error("has HMAC tags of {found} bytes; 10 to {most} are allowed")]
+    TagSize {
+        /// The size in the key.
+        found: u32,
+        /// The hash's length.
+        most: u32,
+    },
+    /// A segment that has no room for a byte of plaintext, or is longer than Tink can count.
+    #[error("has segments of {found} bytes; {least} to 2147483647 are allowed")]
+    SegmentSize {
+        /// The size in the key.
+        found: u32,
+        /// The smallest size.
+        least: u32,
+    },
+}
+
+/// A hash function, by Tink's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HashType {
+    /// SHA-1 (in HKDF and HMAC only).
+    Sha1,
+    /// SHA-256.
+    Sha256,
+    /// SHA-512.
+    Sha512,
+}
+
+impl HashType {
+    /// Length of the hash in bytes.
+    #[must_use]
+    pub fn digest_len(self) -> u32 {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
+            Self::Sha512 => 64,
+        }
+    }
+
+    fn from_number(number: u32) -> Option<Self> {
+        match number {
+            1 => Some(Self::Sha1),
+            3 => Some(Self::Sha256),
+            4 => Some(Self::Sha512),
+            _ => None,
+        }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            Self::Sha1 => 1,
+            Self::Sha256 => 3,
+            Self::Sha512 => 4,
+        }
+    }
+}
+
+/// How a streaming key protects its segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protection {
+    /// AES-GCM with 16-byte tags.
+    Gcm,
+    /// AES-CTR, then HMAC.
+    CtrHmac {
+        /// HMAC's hash.
+        hash: HashType,
+        /// Bytes of the tag that are kept.
+        tag_size: u32,
+    },
+}
+
+impl Protection {
+    /// Bytes that a segment's ciphertext is longer than its plaintext.
+    #[must_use]
+    pub fn tag_size(self) -> u32 {
+        match self {
+            Self::Gcm => 16,
+            Self::CtrHmac { tag_size, .. } => tag_size,
+        }
+    }
+}
+
+/// A main key and its parameters.
+pub struct StreamingKey {
+    pub(super) protection: Protection,
+    pub(super) segment_size: u32,
+    pub(super) derived_key_size: u32,
+    pub(super) hkdf_hash: HashType,
+    pub(super) key_value: Zeroizing<Vec<u8>>,
+}
+
+impl StreamingKey {
+    /// How segments are protected.
+    #[must_use]
+    pub fn protection(&self) -> Protection {
+        self.protection
+    }
+
+    /// Bytes of a full ciphertext segment, tag included; the first one's header counts in it.
+    #[must_use]
+    pub fn segment_size(&self) -> u32 {
+        self.segment_size
+    }
+
+    /// Bytes of the AES key derived for each stream, which is also the salt's length: 16 or 32.
+    #[must_use]
+    pub fn derived_key_size(&self) -> u32 {
+        self.derived_key_size
+    }
+
+    /// HKDF's hash.
+    #[must_use]
+    pub fn hkdf_hash(&self) -> HashType {
+        self.hkdf_hash
+    }
+
+    /// Bytes of a stream's header: its length in one byte, the salt, the nonce prefix.
+    #[must_use]
+    pub fn header_len(&self) -> u32 {
+        header_len(self.derived_key_size)
+    }
+
+    pub(crate) fn key_value(&self) -> &[u8] {
+        &self.key_value
+    }
+
+    /// Reads the message that `type_url` names, and checks it as Tink does.
+    pub(super) fn parse(type_url: &str, value: &[u8]) -> Result<Self, KeyFault> {
+        let has_hmac = match type_url {
+            GCM_TYPE_URL => false,
+            CTR_TYPE_URL => true,
+            _ => return Err(KeyFault::Type { type_url: type_url.to_owned() }),
+        };
+        let message = Message::read(value).map_err(|Malformed| KeyFault::Protobuf)?;
+        message.check(has_hmac)
+    }
+
+    /// The type's name in a keyset.
+    pub(super) fn type_url(&self) -> &'static str {
+        match self.protection {
+            Protection::Gcm => GCM_TYPE_URL,
+            Protection::CtrHmac { .. } => CTR_TYPE_URL,
+        }
+    }
+
+    /// The message, as Tink's own serializers order it.
+    pub(super) fn serialize(&self) -> Zeroizing<Vec<u8>> {
+        let mut params = Writer::with_capacity(32);
+        params.varint(1, self.segment_size);
+        params.varint(2, self.derived_key_size);
+        params.varint(3, self.hkdf_hash.number());
+        if let Protection::CtrHmac { hash, tag_size } = self.protection {
+            let mut hmac = Writer::with_capacity(12);
+            hmac.varint(1, hash.number());
+            hmac.varint(2, tag_size);
+            params.bytes(4, &hmac.finish());
+        }
+        let params = params.finish();
+        let mut message = Writer::with_capacity(16 + params.len() + self.key_value.len());
+        message.bytes(2, &params);
+        message.bytes(3, &self.key_value);
+        message.finish()
+    }
+}
+
+impl fmt::Debug for StreamingKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("StreamingKey")
+            .field("protection", &self.protection)
+            .field("segment_size", &self.segment_size)
+            .field("derived_key_size", &self.derived_key_size)
+            .field("hkdf_hash", &self.hkdf_hash)
+            .finish_non_exhaustive()
+    }
+}
+
+pub(super) fn header_len(derived_key_size: u32) -> u32 {
+    1 + derived_key_size + 7
+}
+
+/// The fields as they stand in the message, unchecked; a field that is missing has proto3's default.
+#[derive(Default)]
+struct Message {
+    version: u32,
+    segment_size: u32,
+    derived_key_size: u32,
+    hkdf_hash: u32,
+    hmac_hash: u32,
+    tag_size: u32,
+    key_value: Zeroizing<Vec<u8>>,
+}
+
+impl Message {
+    fn read(value: &[u8]) -> Result<Self, Malformed> {
+        let mut message = Self::default();
+        let mut nested = Ok(());
+        protobuf::read(value, |number, value| match (number, value) {
+            // A uint32 is the low half of its varint.
+            (1, Value::Varint(version)) => message.version = version as u32,
+            (2, Value::Bytes(params)) => nested = nested.and(message.read_params(params)),
+            (3, Value::Bytes(secret)) => message.key_value = Zeroizing::new(secret.to_vec()),
+            _ => {}
+        })?;
+        nested.map(|()| message)
+    }
+
+    fn read_params(&mut self, params: &[u8]) -> Result<(), Malformed> {
+        let mut nested = Ok(());
+        protobuf::read(params, |number, value| match (number, value) {
+            (1, Value::Varint(size)) => self.segment_size = size as u32,
+            (2, Value::Varint(size)) => self.derived_key_size = size as u32,
+            (3, Value::Varint(hash)) => self.hkdf_hash = hash as u32,
+            (4, Value::Bytes(hmac)) => {
+                nested = nested.and(protobuf::read(hmac, |number, value| match (number, value) {
+                    (1, Value::Varint(hash)) => self.hmac_hash = hash as u32,
+                    (2, Value::Varint(size)) => self.tag_size = size as u32,
+                    _ => {}
+                }));
+            }
+            _ => {}
+        })?;
+        nested
+    }
+
+    fn check(self, has_hmac: bool) -> Result<StreamingKey, KeyFault> {
+        if self.version != 0 {
+            return Err(KeyFault::Version(self.version));
+        }
+        if self.derived_key_size != 16 && self.derived_key_size != 32 {
+            return Err(KeyFault::DerivedKeySize(self.derived_key_size));
+        }
+        if self.key_value.len() < self.derived_key_size as usize {
+            return Err(KeyFault::TooShort { found: self.key_value.len(), needed: self.derived_key_size });
+        }
+        let hkdf_hash = HashType::from_number(self.hkdf_hash).ok_or(KeyFault::Hash { purpose: "HKDF" })?;
+        let protection = if has_hmac {
+            let hash = HashType::from_number(self.hmac_hash).ok_or(KeyFault::Hash { purpose: "HMAC" })?;
+            if !(10..=hash.digest_len()).contains(&self.tag_size) {
+                return Err(KeyFault::TagSize { found: self.tag_size, most: hash.digest_len() });
+            }
+            Protection::CtrHmac { hash, tag_size: self.tag_size }
+        } else {
+            Protection::Gcm
+        };
+        let least = header_len(self.derived_key_size) + protection.tag_size() + 1;
+        if !(least..=i32::MAX as u32).contains(&self.segment_size) {
+            return Err(KeyFault::SegmentSize { found: self.segment_size, least });
+        }
+        Ok(StreamingKey {
+            protection,
+            segment_size: self.segment_size,
+            derived_key_size: self.derived_key_size,
+            hkdf_hash,
+            key_value: self.key_value,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
