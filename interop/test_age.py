@@ -42,7 +42,7 @@ def test_a_wrong_passphrase_says_so(tmp_path, key, tree):
     wrapped = tmp_path / "key.age"
     peers.on_a_terminal("age", "-p", "-o", wrapped, key, passphrase=WORDS)
     arguments = ["encrypt", tree, tmp_path / "sealed", "--key", wrapped]
-    said = peers.on_a_terminal(tool.COMMAND, *arguments, passphrase="wrong", code=tool.FAILED)
+    said = peers.on_a_terminal(tool.COMMAND, *arguments, passphrase="wrong", code=tool.KEY)
     assert "passphrase" in said
     assert not (tmp_path / "sealed").exists()
 

@@ -56,12 +56,12 @@ def test_the_damaged_file_fails_alone(tmp_path, sealed, damage, threads):
     victim = sealed / "victim"
     victim.write_bytes(damage(victim.read_bytes()))
     flags = ["--key", tmp_path / "key.json", "--threads", threads]
-    done = tool.run("decrypt", sealed, tmp_path / "back", *flags, code=tool.PARTIAL)
+    done = tool.run("decrypt", sealed, tmp_path / "back", *flags, code=tool.UNAUTHENTIC)
     assert "victim" in tool.message(done)
     expected = tool.read_tree(tmp_path / "plain")
     del expected[b"victim"]
     assert tool.read_tree(tmp_path / "back") == expected
-    done = tool.run("verify", sealed, *flags, code=tool.PARTIAL)
+    done = tool.run("verify", sealed, *flags, code=tool.UNAUTHENTIC)
     assert "victim" in tool.message(done)
 
 
@@ -74,13 +74,13 @@ def test_a_tampered_cbc_padding_leaves_nothing(tmp_path):
     tool.run("encrypt", plain, tmp_path / "sealed", *flags)
     victim = tmp_path / "sealed/victim"
     victim.write_bytes(victim.read_bytes()[:-1])
-    tool.run("decrypt", tmp_path / "sealed", tmp_path / "back", *flags, code=tool.PARTIAL)
+    tool.run("decrypt", tmp_path / "sealed", tmp_path / "back", *flags, code=tool.UNAUTHENTIC)
     assert set(tool.read_tree(tmp_path / "back")) == {b"other"}
 
 
 def test_another_key_opens_nothing(tmp_path, sealed):
     other = tool.keygen(tmp_path / "other.json", "AES256_GCM_HKDF_4KB")
-    done = tool.run("decrypt", sealed, tmp_path / "back", "--key", other, code=tool.PARTIAL)
+    done = tool.run("decrypt", sealed, tmp_path / "back", "--key", other, code=tool.UNAUTHENTIC)
     assert "key" in tool.message(done)
     assert tool.read_tree(tmp_path / "back") == {}
 
@@ -88,7 +88,7 @@ def test_another_key_opens_nothing(tmp_path, sealed):
 def test_a_damaged_keyset_is_named(tmp_path, sealed):
     key = tmp_path / "key.json"
     key.write_text(key.read_text()[:-20])
-    done = tool.run("decrypt", sealed, tmp_path / "back", "--key", key, code=tool.FAILED)
+    done = tool.run("decrypt", sealed, tmp_path / "back", "--key", key, code=tool.KEY)
     assert "key.json" in tool.message(done)
 
 

@@ -95,7 +95,7 @@ def test_a_folder_that_cannot_be_written(reachable):
     (reachable / "closed").mkdir()
     owned_by_nobody(reachable)
     (reachable / "closed").chmod(0o555)
-    done = run_as_nobody("encrypt", plain, reachable / "closed", "--key", key, code=tool.PARTIAL)
+    done = run_as_nobody("encrypt", plain, reachable / "closed", "--key", key, code=tool.FAILED)
     assert "closed" in tool.message(done) or "file" in tool.message(done)
     done = run_as_nobody("encrypt", plain, reachable / "closed/deeper", "--key", key, code=tool.FAILED)
     assert "closed/deeper" in tool.message(done)
@@ -147,7 +147,7 @@ def test_an_existing_output_is_kept_unless_told_otherwise(tmp_path, key, tree):
     sealed = tmp_path / "sealed"
     tool.run("encrypt", tree, sealed, "--key", key)
     before = tool.read_tree(sealed)
-    done = tool.run("encrypt", tree, sealed, "--key", key, code=tool.PARTIAL)
+    done = tool.run("encrypt", tree, sealed, "--key", key, code=tool.FAILED)
     assert "--if-exists" in tool.message(done)
     assert tool.read_tree(sealed) == before
     tool.run("encrypt", tree, sealed, "--key", key, "--if-exists", "overwrite")

@@ -7,7 +7,7 @@ from pathlib import Path
 COMMAND = os.environ["CIPHERLOOM"]
 
 # Exit codes, as the man page has them.
-DONE, FAILED, USAGE, PARTIAL = 0, 1, 2, 3
+DONE, FAILED, USAGE, PARTIAL, KEY, UNAUTHENTIC = range(6)
 
 TEMPLATES = [
     f"AES{bits}_{kind}_{size}"

@@ -1,0 +1,156 @@
+//! The crate's door: an expanded key bound to one backend, and the modes it offers.
+
+use crate::backend::Backend;
+use crate::kernels::Kernels;
+use crate::schedule::Schedule;
+use core::fmt;
+
+/// One stream for [`Aes::cbc_encrypt_lanes`].
+pub struct CbcStream<'a> {
+    /// The IV going in; the last ciphertext block coming out (unchanged when `buffer` is empty).
+    pub chain: [u8; 16],
+    /// Plaintext going in, ciphertext coming out; its length is a multiple of 16.
+    pub buffer: &'a mut [u8],
+}
+
+/// An expanded AES key bound to one backend; zeroised when dropped.
+#[derive(Clone)]
+pub struct Aes {
+    schedule: Schedule,
+    kernels: &'static Kernels,
+    backend: Backend,
+}
+
+/// Why a key could not be made ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyError {
+    /// The key has this many bytes, and AES has none of that length.
+    Length(usize),
+    /// This CPU cannot run that backend.
+    Unavailable(Backend),
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyError::Length(length) => {
+                write!(
+                    out,
+                    "an AES key has 16, 24 or 32 bytes, not {length}: check the key and the cipher's name"
+                )
+            }
+            KeyError::Unavailable(backend) => write!(
+                out,
+                "this CPU has no instructions for backend {}: choose one of those listed as available",
+                backend.name()
+            ),
+        }
+    }
+}
+
+impl core::error::Error for KeyError {}
+
+/// Shows the backend only, never the key.
+impl fmt::Debug for Aes {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Aes").field("backend", &self.backend).finish_non_exhaustive()
+    }
+}
+
+impl Aes {
+    /// Expands `key` (16, 24 or 32 bytes; FIPS 197, section 5.2) for `backend`.
+    ///
+    /// # Errors
+    /// [`KeyError::Length`] for any other length; [`KeyError::Unavailable`] when this CPU cannot run `backend`.
+    pub fn new(key: &[u8], backend: Backend) -> Result<Aes, KeyError> {
+        let size = match key.len() {
+            16 => 0,
+            24 => 1,
+            32 => 2,
+            other => return Err(KeyError::Length(other)),
+        };
+        let kernels = &backend.kernels().ok_or(KeyError::Unavailable(backend))?[size];
+        let mut schedule = Schedule::empty();
+        // SAFETY: `Backend::kernels` gives a table only after it has seen that this CPU can run it, and `size`
+        // picked the function that expands a key of this length.
+        unsafe { (kernels.expand)(key, &mut schedule) };
+        Ok(Aes { schedule, kernels, backend })
+    }
+
+    /// The backend this key was expanded for.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Encrypts one block in place (FIPS 197, section 5.1): for known-answer tests and header fields.
+    pub fn encrypt_block(&self, block: &mut [u8; 16]) {
+        self.cbc_encrypt(&mut [0; 16], block);
+    }
+
+    /// Decrypts one block in place (FIPS 197, section 5.3).
+    pub fn decrypt_block(&self, block: &mut [u8; 16]) {
+        self.cbc_decrypt(&mut [0; 16], block);
+    }
+
+    /// XORs the key stream of counter mode (SP 800-38A, section 6.5) into `buffer`, of any length.
+    ///
+    /// The counter is one 128-bit big-endian number that starts at `initial` and wraps; `buffer` begins at
+    /// block `first_block` of the message, so that pieces of one message can be done apart.
+    pub fn ctr_xor(&self, initial: &[u8; 16], first_block: u128, buffer: &mut [u8]) {
+        let first = u128::from_be_bytes(*initial).wrapping_add(first_block);
+        // SAFETY: `self.kernels` came from `Backend::kernels`, which checked the CPU.
+        unsafe { (self.kernels.ctr_xor)(&self.schedule, first, buffer) }
+    }
+
+    /// CBC encryption (SP 800-38A, section 6.2) in place. `chain` is the IV going in and the last ciphertext
+    /// block coming out, so that a message can be done in pieces.
+    ///
+    /// # Panics
+    /// When `buffer.len()` is not a multiple of 16.
+    pub fn cbc_encrypt(&self, chain: &mut [u8; 16], buffer: &mut [u8]) {
+        let mut stream = CbcStream { chain: *chain, buffer };
+        assert_whole_blocks(stream.buffer.len());
+        // SAFETY: the CPU was checked by `Backend::kernels`, whole blocks just now.
+        unsafe { (self.kernels.cbc_encrypt)(&self.schedule, core::slice::from_mut(&mut stream)) };
+        *chain = stream.chain;
+    }
+
+    /// CBC decryption (SP 800-38A, section 6.2) in place. `chain` is the IV going in and the last ciphertext
+    /// block coming out, so that a message can be done in pieces.
+    ///
+    /// # Panics
+    /// When `buffer.len()` is not a multiple of 16.
+    pub fn cbc_decrypt(&self, chain: &mut [u8; 16], buffer: &mut [u8]) {
+        assert_whole_blocks(buffer.len());
+        // SAFETY: the CPU was checked by `Backend::kernels`, whole blocks just now.
+        unsafe { (self.kernels.cbc_decrypt)(&self.schedule, chain, buffer) }
+    }
+
+    /// CBC encryption of many independent streams, interleaved on this core; the result is that of
+    /// [`cbc_encrypt`](Aes::cbc_encrypt) on each.
+    ///
+    /// Streams may differ in length and there may be any number of them: a lane that finishes takes the next
+    /// stream of the slice at once. Putting long streams first keeps all lanes busy longest.
+    ///
+    /// # Panics
+    /// When the length of some stream's buffer is not a multiple of 16; no stream has been touched then.
+    pub fn cbc_encrypt_lanes(&self, streams: &mut [CbcStream<'_>]) {
+        for stream in streams.iter() {
+            assert_whole_blocks(stream.buffer.len());
+        }
+        // SAFETY: the CPU was checked by `Backend::kernels`, whole blocks just now.
+        unsafe { (self.kernels.cbc_encrypt_lanes)(&self.schedule, streams) }
+    }
+
+    /// Encrypts registers `passes` times with no memory traffic, as many independent ones as keep the unit
+    /// busy, and returns how many blocks that was: the benchmark's upper bound for this backend and key size.
+    #[doc(hidden)]
+    pub fn unit_bound_encrypt(&self, passes: usize) -> usize {
+        // SAFETY: the CPU was checked by `Backend::kernels`.
+        unsafe { (self.kernels.unit_bound)(&self.schedule, passes) }
+    }
+}
+
+fn assert_whole_blocks(length: usize) {
+    assert!(length.is_multiple_of(16), "CBC works on whole blocks of 16 bytes; pad the {length} bytes first");
+}

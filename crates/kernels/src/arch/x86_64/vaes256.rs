@@ -1,0 +1,137 @@
+//! VAES on 256-bit registers (Intel SDM volume 2, VAESENC and its kin): two blocks.
+
+use super::aesni::Block;
+use crate::kernels::kernel_table;
+use crate::vector::Vector;
+use core::arch::x86_64::*;
+
+kernel_table! {
+    #[target_feature(enable = "aes,ssse3,vaes,avx2")]
+    vector: TwoBlocks, single: Block, rows: 8, groups: 8 or 4
+}
+
+/// Two blocks, the first in the low half.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct TwoBlocks(__m256i);
+
+impl TwoBlocks {
+    /// The same block in both halves.
+    ///
+    /// # Safety
+    /// Needs "avx2".
+    #[inline(always)]
+    unsafe fn both(block: __m128i) -> __m256i {
+        // SAFETY: the caller has "avx2".
+        unsafe { _mm256_broadcastsi128_si256(block) }
+    }
+}
+
+impl Vector for TwoBlocks {
+    const WIDTH: usize = 2;
+    const STEPS: usize = 2;
+    type Tile = [Self; 2];
+    type Counter = __m256i;
+
+    #[inline(always)]
+    unsafe fn load(source: *const u8) -> Self {
+        // SAFETY: 32 readable bytes.
+        TwoBlocks(unsafe { _mm256_loadu_si256(source.cast()) })
+    }
+    #[inline(always)]
+    unsafe fn store(self, target: *mut u8) {
+        // SAFETY: 32 writable bytes.
+        unsafe { _mm256_storeu_si256(target.cast(), self.0) }
+    }
+    #[inline(always)]
+    unsafe fn broadcast(block: &[u8; 16]) -> Self {
+        // SAFETY: 16 readable bytes; the caller has "avx2".
+        TwoBlocks(unsafe { Self::both(_mm_loadu_si128(block.as_ptr().cast())) })
+    }
+    #[inline(always)]
+    unsafe fn xor(self, other: Self) -> Self {
+        // SAFETY: the caller has "avx2".
+        TwoBlocks(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+    #[inline(always)]
+    unsafe fn shift_in(self, previous: Self) -> Self {
+        // SAFETY: the caller has "avx2". 0x21: the high half of the first operand, the low half of the second.
+        TwoBlocks(unsafe { _mm256_permute2x128_si256::<0x21>(previous.0, self.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn whiten(self, key: Self) -> Self {
+        // SAFETY: as `xor`.
+        unsafe { self.xor(key) }
+    }
+    #[inline(always)]
+    unsafe fn encrypt_round(self, _before: Self, key: Self) -> Self {
+        // SAFETY: the caller has "vaes".
+        TwoBlocks(unsafe { _mm256_aesenc_epi128(self.0, key.0) })
+    }
+    #[inline(always)]
+    unsafe fn encrypt_last(self, _before: Self, key: Self) -> Self {
+        // SAFETY: the caller has "vaes".
+        TwoBlocks(unsafe { _mm256_aesenclast_epi128(self.0, key.0) })
+    }
+    #[inline(always)]
+    unsafe fn decrypt_round(self, _before: Self, key: Self) -> Self {
+        // SAFETY: the caller has "vaes".
+        TwoBlocks(unsafe { _mm256_aesdec_epi128(self.0, key.0) })
+    }
+    #[inline(always)]
+    unsafe fn decrypt_last(self, _before: Self, key: Self) -> Self {
+        // SAFETY: the caller has "vaes".
+        TwoBlocks(unsafe { _mm256_aesdeclast_epi128(self.0, key.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn load_tile(streams: *const *mut u8, offset: usize) -> Self::Tile {
+        // SAFETY: two valid stream pointers with 32 bytes at `offset`.
+        unsafe { transpose([Self::load((*streams).add(offset)), Self::load((*streams.add(1)).add(offset))]) }
+    }
+    #[inline(always)]
+    unsafe fn store_tile(tile: &Self::Tile, streams: *const *mut u8, offset: usize) {
+        // SAFETY: as `load_tile`.
+        unsafe {
+            let rows = transpose(*tile);
+            rows[0].store((*streams).add(offset));
+            rows[1].store((*streams.add(1)).add(offset));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn counter(first: u128) -> Self::Counter {
+        let (high, low) = ((first >> 64) as i64, first as i64);
+        // SAFETY: the caller has "avx2".
+        unsafe { _mm256_set_epi64x(high, low.wrapping_add(1), high, low) }
+    }
+    #[inline(always)]
+    unsafe fn counter_blocks(counter: Self::Counter, vectors: usize) -> Self {
+        // SAFETY: the caller has "avx2".
+        unsafe {
+            let reverse = Self::both(_mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f));
+            TwoBlocks(_mm256_shuffle_epi8(Self::counter_advance(counter, vectors), reverse))
+        }
+    }
+    #[inline(always)]
+    unsafe fn counter_advance(counter: Self::Counter, vectors: usize) -> Self::Counter {
+        // SAFETY: the caller has "avx2".
+        unsafe { _mm256_add_epi64(counter, Self::both(_mm_set_epi64x(0, 2 * vectors as i64))) }
+    }
+}
+
+/// Swaps block 1 of row 0 with block 0 of row 1; its own inverse.
+///
+/// # Safety
+/// Needs "avx2".
+#[inline(always)]
+unsafe fn transpose(rows: [TwoBlocks; 2]) -> [TwoBlocks; 2] {
+    // SAFETY: the caller has "avx2".
+    unsafe {
+        [
+            TwoBlocks(_mm256_permute2x128_si256::<0x20>(rows[0].0, rows[1].0)),
+            TwoBlocks(_mm256_permute2x128_si256::<0x31>(rows[0].0, rows[1].0)),
+        ]
+    }
+}

@@ -1,0 +1,57 @@
+//! The one trait between the modes and the instruction sets.
+
+/// A register (or several) that holds [`WIDTH`](Vector::WIDTH) AES blocks, and what an instruction set does
+/// with it.
+///
+/// The rounds fit both families of hardware: x86 adds the round key *after* the substitution, ARM *before* it.
+/// So a round is given the key before it and its own, and `whiten`, the first key addition, does nothing on ARM.
+///
+/// # Safety
+/// Every method needs the CPU features of its instruction set. Pointers must be valid for the bytes named, with
+/// any alignment.
+pub(crate) trait Vector: Copy {
+    /// Blocks of 16 bytes in one vector.
+    const WIDTH: usize;
+    /// Blocks of each stream in one tile.
+    const STEPS: usize;
+    /// `WIDTH * 16`.
+    const BYTES: usize = Self::WIDTH * 16;
+    /// `STEPS` vectors; vector `s` holds block `s` of `WIDTH` streams.
+    type Tile: Copy + AsRef<[Self]> + AsMut<[Self]>;
+    /// The counters of a vector's blocks, in the form that is quick to add to.
+    type Counter: Copy;
+
+    /// Reads `BYTES` bytes.
+    unsafe fn load(source: *const u8) -> Self;
+    /// Writes `BYTES` bytes.
+    unsafe fn store(self, target: *mut u8);
+    /// The same block at every place.
+    unsafe fn broadcast(block: &[u8; 16]) -> Self;
+    /// Bitwise exclusive or.
+    unsafe fn xor(self, other: Self) -> Self;
+    /// The last block of `previous`, then all but the last of `self`.
+    unsafe fn shift_in(self, previous: Self) -> Self;
+
+    /// The key addition before the first round.
+    unsafe fn whiten(self, key: Self) -> Self;
+    /// One inner round; `before` is the previous round's key.
+    unsafe fn encrypt_round(self, before: Self, key: Self) -> Self;
+    /// The round without MixColumns.
+    unsafe fn encrypt_last(self, before: Self, key: Self) -> Self;
+    /// One inner round of the equivalent inverse cipher (FIPS 197, section 5.3.5).
+    unsafe fn decrypt_round(self, before: Self, key: Self) -> Self;
+    /// The inverse round without InvMixColumns.
+    unsafe fn decrypt_last(self, before: Self, key: Self) -> Self;
+
+    /// Reads `16 * STEPS` bytes at `offset` of each of the `WIDTH` streams whose pointers start at `streams`.
+    unsafe fn load_tile(streams: *const *mut u8, offset: usize) -> Self::Tile;
+    /// Writes what `load_tile` reads.
+    unsafe fn store_tile(tile: &Self::Tile, streams: *const *mut u8, offset: usize);
+
+    /// The counters `first`, `first + 1`, …; the low 64 bits do not carry into the high ones.
+    unsafe fn counter(first: u128) -> Self::Counter;
+    /// The counter blocks, big-endian, of the vector that is `vectors` after this one.
+    unsafe fn counter_blocks(counter: Self::Counter, vectors: usize) -> Self;
+    /// The counters of the vector that is `vectors` after this one.
+    unsafe fn counter_advance(counter: Self::Counter, vectors: usize) -> Self::Counter;
+}
