@@ -9,6 +9,7 @@ use crate::chore::Program;
 use crate::place;
 use anyhow::{Context, Result, ensure};
 use std::path::PathBuf;
+use std::process::Stdio;
 
 /// Coverage of every edge and comparison, where libFuzzer looks for it.
 const FLAGS: [&str; 9] = [
@@ -51,18 +52,34 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         let mut prefix = artifacts.into_os_string();
         prefix.push("/");
-        Program::new(built.join(target))
+        let program = Program::new(built.join(target))
             .folder(&folder)
             .arg(format!("-max_total_time={}", options.seconds))
-            .args(["-rss_limit_mb=2048", "-timeout=20", "-verbosity=0", "-print_final_stats=1"])
+            .args(["-rss_limit_mb=2048", "-timeout=20", "-print_funcs=0", "-print_final_stats=1"])
             .arg(format!("-artifact_prefix={}", prefix.to_string_lossy()))
             // What the run finds goes to the first folder; the seeds are read only.
             .arg(&found)
-            .arg(folder.join("seeds").join(target))
-            .run()?;
+            .arg(folder.join("seeds").join(target));
+        println!("$ {}", program.line());
+        println!("{target}: {}", summary(&program)?);
     }
     println!("fuzz: {} targets ran {} s each without a finding", targets.len(), options.seconds);
     Ok(())
+}
+
+/// Runs one target; how much it tried, in words.
+fn summary(program: &Program) -> Result<String> {
+    let output = program.command().stdin(Stdio::null()).output().context("cannot start the target")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    // libFuzzer tells a page of what it learned; only a finding is worth it.
+    ensure!(output.status.success(), "`{}` found something:\n{said}", program.line());
+    let number = |name: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or("?", |rest| rest.trim_start_matches(':').trim())
+    };
+    let (runs, rate) = (number("stat::number_of_executed_units"), number("stat::average_exec_per_sec"));
+    let covered = said.lines().rev().find_map(|line| line.split("cov: ").nth(1)?.split(' ').next());
+    Ok(format!("{runs} inputs, {rate} a second, {} edges covered", covered.unwrap_or("?")))
 }
 
 fn build() -> Result<()> {

@@ -13,6 +13,7 @@ mod test;
 mod vectors;
 
 use clap::{Parser, Subcommand};
+use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The house's own chores", max_term_width = 100)]
@@ -39,8 +40,8 @@ enum Chore {
     Bench(bench::Options),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Arguments::parse().chore {
+fn main() -> ExitCode {
+    let done = match Arguments::parse().chore {
         Chore::Test(options) => test::run(&options),
         Chore::Layers => layers::run(),
         Chore::Deny => deny::run(),
@@ -48,5 +49,12 @@ fn main() -> anyhow::Result<()> {
         Chore::Interop(options) => interop::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(options) => bench::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
