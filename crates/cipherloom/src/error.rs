@@ -306,22 +306,89 @@ pub enum Error {
         "the padding at the stream's end is wrong: usual causes are another key, passphrase or iteration count, or damage (this format is unauthenticated and cannot tell which)"
     )]
     Padding,
+
+    // ── trees and runs ───────────────────────────────────────────────────────────────────────────────────────────
+    /// The source is a FIFO, socket or device.
+    #[error("neither a file nor a folder; name one of these, or `-` for standard input")]
+    NeitherFileNorFolder,
+    /// An include or exclude glob is malformed.
+    #[error("the glob {pattern:?} is malformed ({reason}); put a special character in [brackets]")]
+    Glob {
+        /// The glob as given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The destination lies inside the source.
+    #[error(
+        "the destination lies inside the source, so outputs would become inputs; choose a folder outside of it"
+    )]
+    DestinationInsideSource,
+    /// The source lies inside the destination.
+    #[error(
+        "the source lies inside the destination, so outputs could replace inputs; choose another destination"
+    )]
+    SourceInsideDestination,
+    /// Source and destination are one file.
+    #[error("source and destination are the same file; choose another destination")]
+    SameFile,
+    /// The output is there already.
+    #[error("the output exists already; --if-exists skip resumes a run, --if-exists overwrite replaces it")]
+    OutputExists,
+    /// The suffix that decryption should remove is not there.
+    #[error("the name does not end in {suffix:?}; leave --suffix out, or exclude this file")]
+    SuffixMissing {
+        /// The suffix.
+        suffix: String,
+    },
+    /// The file has fewer bytes than when it was listed.
+    #[error(
+        "the file became shorter while it was read; run again with --if-exists skip when nothing writes to it"
+    )]
+    SourceShrank,
+    /// The file was written to, or replaced, since it was listed.
+    #[error("the file changed while it was read; run again with --if-exists skip when nothing writes to it")]
+    SourceChanged,
+    /// Stored calibration cannot be used.
+    #[error("the stored calibration cannot be used ({reason}); run `cipherloom calibrate` again")]
+    Calibration {
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 impl Error {
+    /// The operating system's refusal of `action`, a verb phrase: "read the file".
+    #[must_use]
+    pub fn io(action: &'static str, source: io::Error) -> Error {
+        Error::Io { action, source }
+    }
+
     /// The class of this error.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         use Error::*;
         match self {
-            Io { .. } | Random(_) | Library { .. } => ErrorClass::Io,
+            Io { .. }
+            | Random(_)
+            | Library { .. }
+            | OutputExists
+            | SourceShrank
+            | SourceChanged
+            | Calibration { .. } => ErrorClass::Io,
             BackendUnavailable { .. }
             | UnknownTemplate { .. }
             | UnknownCipher { .. }
             | NoIterations
             | AssociatedDataUnsupported { .. }
             | Chained
-            | TooManySegments { .. } => ErrorClass::Usage,
+            | TooManySegments { .. }
+            | NeitherFileNorFolder
+            | Glob { .. }
+            | DestinationInsideSource
+            | SourceInsideDestination
+            | SameFile
+            | SuffixMissing { .. } => ErrorClass::Usage,
             KeysetSyntax { .. }
             | KeysetEncrypted
             | KeysetEmpty

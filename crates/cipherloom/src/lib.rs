@@ -1,6 +1,36 @@
-//! cipherloom: encrypt, verify, decrypt and re-key trees of files on every core.
+//! Encrypt, verify, decrypt and re-key trees of files on every core, in formats that others can open.
+//!
+//! ```text
+//! keys ┐
+//! tree ├─> plan (pure) ─> pipeline: read ─> kernel ─> write ─> commit ─> report
+//! machine ┘
+//! ```
+//!
+//! - [`key`]: Tink keysets, wrapped or plain; raw keys; passphrases.
+//! - [`Tree`]: what is to be processed, listed once.
+//! - [`Machine`]: what there is to process it with.
+//! - [`Format`]: the bytes that a stream consists of; never sees a path.
+//! - [`Plan`]: which tasks run where, and why; a pure function of the above.
+//! - [`run`]: carries a plan out; [`SealedFile`] and [`open_range`] read a part of an encrypted file;
+//!   [`translate_stream`] serves pipes.
+//! - [`Observer`], [`Summary`]: what a run tells.
 #![forbid(unsafe_code)]
-pub mod error;
+
 pub mod format;
 pub mod key;
+pub mod machine;
+pub mod plan;
+
+mod error;
+mod pipeline;
+mod report;
+mod tree;
+
+pub use cipherloom_kernels::Backend;
 pub use error::Error;
+pub use format::Format;
+pub use machine::Machine;
+pub use pipeline::{IfExists, Job, Links, SealedFile, Work, open_range, run, translate_stream};
+pub use plan::{Operation, Plan, Request};
+pub use report::{Event, Observer, Outcome, Summary, Unobserved};
+pub use tree::{Attributes, Directory, Entry, Link, PassedOver, Selection, Tree, Unlisted};

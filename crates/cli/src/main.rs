@@ -1,1 +1,52 @@
-fn main() {}
+//! The `cipherloom` command: arguments become a job, the job a plan, the plan a run, the run a report.
+
+mod arguments;
+mod cache;
+mod commands;
+mod exit_code;
+mod keys;
+mod output;
+mod passphrase;
+mod progress;
+mod secrecy;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use exit_code::ExitCode;
+
+fn main() -> std::process::ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version are printed this way too, and are no error.
+            let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success };
+            let _ = error.print();
+            return code.into();
+        }
+    };
+    secrecy::forbid_core_dumps();
+    match run(arguments.command) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            eprintln!("cipherloom: {error:#}");
+            exit_code::of(&error).into()
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Keygen(arguments) => commands::keygen::run(&arguments),
+        Command::Encrypt(arguments) => commands::transform::encrypt(&arguments),
+        Command::Decrypt(arguments) => commands::transform::decrypt(&arguments),
+        Command::Verify(arguments) => commands::transform::verify(&arguments),
+        Command::Rekey(arguments) => commands::transform::rekey(&arguments),
+        Command::Floor(arguments) => commands::transform::floor(&arguments),
+        Command::Plan(arguments) => commands::plan::run(&arguments),
+        Command::Inspect(arguments) => commands::inspect::run(&arguments),
+        Command::Devices(arguments) => commands::devices::run(&arguments),
+        Command::Calibrate(arguments) => commands::calibrate::run(&arguments),
+        Command::Completions { shell } => commands::manual::completions(shell),
+        Command::Man => commands::manual::man(),
+    }
+}

@@ -1,106 +1,213 @@
-//! Formats: what bytes a stream consists of. Never sees a path.
-#![allow(missing_docs, unused)]
+//! Formats: what bytes a stream consists of. Never sees a path, a file or a thread.
+//!
+//! | format | authenticated | segments | standard |
+//! |---|---|---|---|
+//! | tink | yes | the key's own: 4 KiB, 1 MiB or other | Tink Streaming AEAD |
+//! | cobblestone | yes, and committed to its key | 16 KiB | <https://c2sp.org/chunked-encryption> |
+//! | openssl | no | virtual, 1 MiB | `openssl enc -pbkdf2` |
+//! | raw | no | virtual, 1 MiB | NIST SP 800-38A |
+//!
+//! ```text
+//! Format (keys, for the whole run) --seal_stream/open_stream--> Stream (one file's derived keys)
+//!     Layout: which bytes are segment i            Stream: seals or opens segment i in place, in any order
+//! ```
+
+mod bare;
+mod cipher;
+mod cobblestone;
+mod derive;
+mod gcm;
+mod layout;
+mod openssl;
+mod padding;
+mod raw;
+mod recognise;
+mod stream;
+mod tink;
+mod tink_ctr_hmac;
+mod tink_gcm;
+
+pub use cipher::{Cipher, Mode};
+pub use layout::{LastSegment, Layout, Segment};
+pub use padding::pad;
+pub use raw::IvPolicy;
+pub use recognise::{Certainty, Finding, RECOGNISE_LEN, Recognised, recognise};
+pub use stream::Stream;
+
 use crate::Error;
-use cipherloom_kernels::Aes;
-use std::sync::Arc;
+use crate::key::{Keyset, Passphrase, RawKey};
+use cipherloom_kernels::Backend;
+use cobblestone::CobblestoneFormat;
+use openssl::OpenSslFormat;
+use raw::RawFormat;
+use std::fmt;
+use tink::TinkFormat;
 
-/// How plaintext offsets map to ciphertext offsets; pure arithmetic.
-///
-/// ciphertext = header, then segments. A full segment is `segment` ciphertext bytes of which `overhead` are not
-/// plaintext; the first segment is shorter than the others by `first_deficit` bytes (Tink counts the header in it).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    pub header: u32,
-    pub segment: u32,
-    pub overhead: u32,
-    pub first_deficit: u32,
-    pub last: LastSegment,
-}
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LastSegment {
-    /// 0 bytes only if the stream is empty, else 1 ..= full (Tink, CTR).
-    MayBeFull,
-    /// 0 ..= full - 1 (Cobblestone).
-    AlwaysShort,
-    /// padded to the next multiple of 16, always at least one byte of padding (CBC with PKCS#7).
-    Padded,
-}
-/// A segment's place in both streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    pub index: u64,
-    pub last: bool,
-    pub plaintext_offset: u64,
-    pub plaintext_len: u32,
-    pub ciphertext_offset: u64,
-    pub ciphertext_len: u32,
-}
-impl Layout {
-    /// Number of segments of a stream with so many plaintext bytes (at least 1).
-    pub fn segments(&self, plaintext_len: u64) -> u64 {
-        unimplemented!()
-    }
-    pub fn ciphertext_len(&self, plaintext_len: u64) -> u64 {
-        unimplemented!()
-    }
-    /// For padded layouts: the largest plaintext that fits. Error: no plaintext has this ciphertext length (truncated).
-    pub fn plaintext_len(&self, ciphertext_len: u64) -> Result<u64, Error> {
-        unimplemented!()
-    }
-    /// Number of segments in a ciphertext of this length. Error as for `plaintext_len`.
-    pub fn segments_of_ciphertext(&self, ciphertext_len: u64) -> Result<u64, Error> {
-        unimplemented!()
-    }
-    /// Segment `index` of a stream with so many plaintext bytes.
-    pub fn segment(&self, index: u64, plaintext_len: u64) -> Segment {
-        unimplemented!()
-    }
-    /// Segment `index` of a stream with so many ciphertext bytes (in a padded layout, the last segment's plaintext_len is the upper bound).
-    pub fn ciphertext_segment(&self, index: u64, ciphertext_len: u64) -> Result<Segment, Error> {
-        unimplemented!()
-    }
-    /// Which segment holds this plaintext offset.
-    pub fn segment_at(&self, plaintext_offset: u64) -> u64 {
-        unimplemented!()
-    }
+/// openssl's own default number of PBKDF2 iterations.
+pub const OPENSSL_ITERATIONS: u32 = 10_000;
+
+/// A format with its keys: what is fixed for a whole run, and shared by all threads.
+pub struct Format {
+    kind: Kind,
 }
 
-/// A format with its keys: what is fixed for a whole run.
-pub enum Format {}
+/// What a format spends its time on, for whoever estimates that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// AES-GCM.
+    Gcm,
+    /// AES-CTR and HMAC over every byte.
+    CtrHmac,
+    /// AES-CTR.
+    Ctr,
+    /// AES-CBC.
+    Cbc,
+}
+
+enum Kind {
+    Tink(TinkFormat),
+    Cobblestone(CobblestoneFormat),
+    OpenSsl(OpenSslFormat),
+    Raw(RawFormat),
+}
+
 impl Format {
+    /// Tink Streaming AEAD: seals with the keyset's primary key, opens with any that is enabled. `backend` serves the
+    /// AES-CTR-HMAC keys; AES-GCM is the library's.
+    ///
+    /// # Errors
+    /// [`Error::BackendUnavailable`] if a key needs the backend and the CPU lacks it.
+    pub fn tink(keyset: Keyset, backend: Backend) -> Result<Self, Error> {
+        Ok(Self { kind: Kind::Tink(TinkFormat::new(keyset, backend)?) })
+    }
+
+    /// C2SP chunked encryption: Cobblestone-128 with a key of 16 bytes, Cobblestone-256 with one of 32.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] for a key of 24 bytes.
+    pub fn cobblestone(key: &RawKey, context: &[u8]) -> Result<Self, Error> {
+        Ok(Self { kind: Kind::Cobblestone(CobblestoneFormat::new(key, context)?) })
+    }
+
+    /// What `openssl enc -pbkdf2 -iter N -salt` writes and reads.
+    ///
+    /// # Errors
+    /// [`Error::NoIterations`], [`Error::BackendUnavailable`].
+    pub fn openssl(
+        cipher: Cipher,
+        passphrase: Passphrase,
+        iterations: u32,
+        backend: Backend,
+    ) -> Result<Self, Error> {
+        Ok(Self { kind: Kind::OpenSsl(OpenSslFormat::new(cipher, passphrase, iterations, backend)?) })
+    }
+
+    /// What `openssl enc -K … -iv …` writes and reads.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] if the key does not fit the cipher; [`Error::BackendUnavailable`].
+    pub fn raw(cipher: Cipher, key: &RawKey, iv: IvPolicy, backend: Backend) -> Result<Self, Error> {
+        Ok(Self { kind: Kind::Raw(RawFormat::new(cipher, key, iv, backend)?) })
+    }
+
+    /// The format's name, as the command's `--format` takes it.
+    #[must_use]
     pub fn name(&self) -> &'static str {
-        unimplemented!()
+        match &self.kind {
+            Kind::Tink(_) => tink::NAME,
+            Kind::Cobblestone(_) => cobblestone::NAME,
+            Kind::OpenSsl(_) => openssl::NAME,
+            Kind::Raw(_) => raw::NAME,
+        }
     }
+
+    /// What sealing and opening spend their time on.
+    #[must_use]
+    pub fn algorithm(&self) -> Algorithm {
+        match &self.kind {
+            Kind::Tink(format) if format.hashes() => Algorithm::CtrHmac,
+            Kind::Tink(_) | Kind::Cobblestone(_) => Algorithm::Gcm,
+            Kind::OpenSsl(_) | Kind::Raw(_) if self.is_chained() => Algorithm::Cbc,
+            Kind::OpenSsl(_) | Kind::Raw(_) => Algorithm::Ctr,
+        }
+    }
+
+    /// True if opening tells every change of the ciphertext.
+    #[must_use]
     pub fn is_authenticated(&self) -> bool {
-        unimplemented!()
+        self.binds_associated_data()
     }
+
     /// The layout of the streams that [`Format::seal_stream`] begins.
+    #[must_use]
     pub fn layout(&self) -> Layout {
-        unimplemented!()
+        match &self.kind {
+            Kind::Tink(format) => format.layout(),
+            Kind::Cobblestone(_) => cobblestone::LAYOUT,
+            Kind::OpenSsl(format) => format.layout(),
+            Kind::Raw(format) => format.layout(),
+        }
     }
-    /// The largest ciphertext segment that a stream of this format may have, whichever key made it (buffers are sized from it).
+
+    /// The largest ciphertext segment that a stream of this format may have, whichever key made it, in bytes: buffers
+    /// are sized from it.
+    #[must_use]
     pub fn largest_segment(&self) -> u32 {
-        unimplemented!()
+        match &self.kind {
+            Kind::Tink(format) => format.largest_segment(),
+            _ => self.layout().segment,
+        }
     }
+
     /// True if sealing is a chain (CBC): segments must be sealed in order, [`Stream::chain`] gives the state.
+    #[must_use]
     pub fn is_chained(&self) -> bool {
-        unimplemented!()
+        self.layout().last == LastSegment::Padded
     }
+
     /// True if binding associated data (the relative path) is possible.
+    #[must_use]
     pub fn binds_associated_data(&self) -> bool {
-        unimplemented!()
+        matches!(self.kind, Kind::Tink(_) | Kind::Cobblestone(_))
     }
+
     /// How many bytes from the start of a stream [`Format::open_stream`] wants to see (less if the stream is shorter):
-    /// the header; with several keys that might fit also the first segment, by which the right one is found.
+    /// the header; with several keys also the first segment, by which the right one is found.
+    #[must_use]
     pub fn head_len(&self) -> usize {
-        unimplemented!()
+        match &self.kind {
+            Kind::Tink(format) => format.head_len(),
+            _ => self.layout().header as usize,
+        }
     }
-    /// Begins a new stream: fresh random salt or IV, keys derived, `header` (layout().header bytes) filled.
+
+    /// Begins a new stream: fresh random salt or IV, keys derived, `header` filled.
+    ///
+    /// # Errors
+    /// [`Error::Random`]; [`Error::AssociatedDataUnsupported`] if there is associated data and the format cannot bind it.
+    ///
+    /// # Panics
+    /// If `header` is not `layout().header` bytes long.
     pub fn seal_stream(&self, associated_data: &[u8], header: &mut [u8]) -> Result<Stream, Error> {
-        unimplemented!()
+        self.check_associated_data(associated_data)?;
+        assert_eq!(header.len(), self.layout().header as usize, "the layout says how long a header is");
+        match &self.kind {
+            Kind::Tink(format) => format.seal(associated_data, header),
+            Kind::Cobblestone(format) => format.seal(associated_data, header),
+            Kind::OpenSsl(format) => format.seal(header),
+            Kind::Raw(format) => format.seal(header),
+        }
     }
-    /// Begins reading a stream. `head`: its first `head_len()` bytes, or all of it if shorter. `scratch`: at least
-    /// `largest_segment()` bytes for trying keys. `is_whole`: `head` is the whole stream.
+
+    /// Begins reading a stream. `head`: its first [`Format::head_len`] bytes, or all of it if it is shorter. `is_whole`:
+    /// `head` is the whole stream. `scratch`: [`Format::largest_segment`] bytes for trying keys.
+    ///
+    /// # Errors
+    /// [`Error::NotThisFormat`], [`Error::HeaderTruncated`]; [`Error::WrongKey`] or [`Error::FirstSegment`] if no key
+    /// fits, as far as this can be told before segments are opened; [`Error::AssociatedDataUnsupported`].
+    ///
+    /// # Panics
+    /// If `scratch` is too short.
     pub fn open_stream(
         &self,
         associated_data: &[u8],
@@ -108,36 +215,29 @@ impl Format {
         is_whole: bool,
         scratch: &mut [u8],
     ) -> Result<Stream, Error> {
-        unimplemented!()
+        self.check_associated_data(associated_data)?;
+        match &self.kind {
+            Kind::Tink(format) => format.open(associated_data, head, is_whole, scratch),
+            Kind::Cobblestone(format) => format.open(associated_data, head),
+            Kind::OpenSsl(format) => format.open(head),
+            Kind::Raw(format) => format.open(head),
+        }
+    }
+
+    fn check_associated_data(&self, associated_data: &[u8]) -> Result<(), Error> {
+        if associated_data.is_empty() || self.binds_associated_data() {
+            return Ok(());
+        }
+        Err(Error::AssociatedDataUnsupported { format: self.name() })
     }
 }
-/// One stream's derived keys. No heap allocation to make or drop one (Tink, Cobblestone, raw).
-pub struct Stream {}
-impl Stream {
-    pub fn layout(&self) -> &Layout {
-        unimplemented!()
-    }
-    /// Seals one segment in place: `buffer` is plaintext followed by `overhead` bytes of room. (Not for chained formats.)
-    pub fn seal_segment(&self, index: u64, last: bool, buffer: &mut [u8]) -> Result<(), Error> {
-        unimplemented!()
-    }
-    /// Opens one segment in place; returns how many plaintext bytes now stand at the front of `buffer`.
-    /// `before`: the 16 ciphertext bytes in front of the segment, where [`Stream::needs_block_before`] and index > 0.
-    pub fn open_segment(
-        &self,
-        index: u64,
-        last: bool,
-        before: Option<&[u8; 16]>,
-        buffer: &mut [u8],
-    ) -> Result<usize, Error> {
-        unimplemented!()
-    }
-    /// CBC decryption needs the ciphertext block in front of a segment.
-    pub fn needs_block_before(&self) -> bool {
-        unimplemented!()
-    }
-    /// The cipher and IV of a chained format.
-    pub fn chain(&self) -> Option<(&Aes, [u8; 16])> {
-        unimplemented!()
+
+impl fmt::Debug for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Format")
+            .field("name", &self.name())
+            .field("layout", &self.layout())
+            .finish_non_exhaustive()
     }
 }

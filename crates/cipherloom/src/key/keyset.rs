@@ -108,6 +108,12 @@ impl Keyset {
         primary.into_iter().chain(others).filter_map(|entry| entry.key.as_ref())
     }
 
+    /// The keys that decrypt, the primary first.
+    pub(crate) fn into_enabled(mut self) -> Vec<StreamingKey> {
+        self.keys.sort_by_key(|entry| entry.id != self.primary_id);
+        self.keys.into_iter().filter_map(|entry| entry.key).collect()
+    }
+
     /// The identifier of the key that encrypts.
     #[must_use]
     pub fn primary_id(&self) -> u32 {

@@ -58,6 +58,24 @@ impl Template {
         }
     }
 
+    /// How its keys protect segments.
+    #[must_use]
+    pub fn protection(self) -> Protection {
+        self.parameters().0
+    }
+
+    /// Bytes of the AES key derived for each stream: 16 or 32.
+    #[must_use]
+    pub fn derived_key_size(self) -> u32 {
+        self.parameters().1
+    }
+
+    /// Bytes of a full ciphertext segment.
+    #[must_use]
+    pub fn segment_size(self) -> u32 {
+        self.parameters().2
+    }
+
     /// A new key of this template, from the operating system's random bytes.
     pub(super) fn generate(self) -> Result<StreamingKey, Error> {
         let (protection, size, segment_size) = self.parameters();

@@ -1,0 +1,214 @@
+//! Tink Streaming AEAD: the frame that AES-GCM-HKDF and AES-CTR-HMAC share, and the choice of a key.
+//!
+//! Follows <https://developers.google.com/tink/streaming-aead> and, where that is silent, tink-go 2.9
+//! (`streamingaead/subtle`). A stream says neither which key nor which segment size it was written with: its first byte
+//! tells the derived key's size, and beyond that a reader tries its keys on the first segment, as Tink does.
+//!
+//! ```text
+//! header    | length (1) | salt (derived key's size: 16 or 32) | nonce prefix (7) |      length = 24 or 40
+//! segment   | ciphertext | tag |      segment_size bytes; the first is shorter by the header; the last 1 … full
+//! nonce     | prefix (7) | segment number, big-endian (4) | 1 if last, else 0 (1) | zeros up to the cipher's IV size |
+//! keys      HKDF(hash, main key, salt, info = associated data)
+//! ```
+
+use super::layout::{LastSegment, Layout};
+use super::stream::{NotAuthentic, Stream, StreamCipher};
+use super::{derive, tink_ctr_hmac::CtrHmac, tink_gcm::TinkGcm};
+use crate::Error;
+use crate::key::{Keyset, Protection, StreamingKey};
+use cipherloom_kernels::Backend;
+use zeroize::Zeroizing;
+
+pub(super) const NAME: &str = "tink";
+const PREFIX: usize = 7;
+/// tink-go refuses segment number 2^32 - 1, so no stream has more segments than can be read there.
+const SEGMENT_LIMIT: u64 = u32::MAX as u64;
+
+/// The format with its keys, the primary first.
+pub(super) struct TinkFormat {
+    keys: Vec<StreamingKey>,
+    backend: Backend,
+}
+
+/// A stream's cipher and the part of the nonce that is fixed for it.
+pub(super) struct TinkStream {
+    prefix: [u8; PREFIX],
+    segments: Segments,
+}
+
+#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per stream")]
+enum Segments {
+    Gcm(TinkGcm),
+    CtrHmac(CtrHmac),
+}
+
+impl TinkFormat {
+    pub(super) fn new(keyset: Keyset, backend: Backend) -> Result<Self, Error> {
+        let keys = keyset.into_enabled();
+        let uses_kernels = keys.iter().any(|key| key.protection() != Protection::Gcm);
+        if uses_kernels && !backend.is_available() {
+            return Err(Error::BackendUnavailable { name: backend.name() });
+        }
+        Ok(Self { keys, backend })
+    }
+
+    pub(super) fn layout(&self) -> Layout {
+        layout(&self.keys[0])
+    }
+
+    /// Whether the primary key authenticates with a hash beside the cipher.
+    pub(super) fn hashes(&self) -> bool {
+        self.keys[0].protection() != Protection::Gcm
+    }
+
+    pub(super) fn largest_segment(&self) -> u32 {
+        self.keys.iter().map(StreamingKey::segment_size).max().unwrap_or(0)
+    }
+
+    pub(super) fn head_len(&self) -> usize {
+        match self.keys.as_slice() {
+            [only] => only.header_len() as usize,
+            // Header and first segment together are one segment long.
+            _ => self.largest_segment() as usize,
+        }
+    }
+
+    pub(super) fn seal(&self, associated_data: &[u8], header: &mut [u8]) -> Result<Stream, Error> {
+        let key = &self.keys[0];
+        assert_eq!(header.len(), key.header_len() as usize, "the layout says how long a header is");
+        header[0] = header.len() as u8;
+        getrandom::fill(&mut header[1..]).map_err(Error::Random)?;
+        self.stream(key, associated_data, header)
+    }
+
+    pub(super) fn open(
+        &self,
+        associated_data: &[u8],
+        head: &[u8],
+        is_whole: bool,
+        scratch: &mut [u8],
+    ) -> Result<Stream, Error> {
+        let header_len = header_len(head)?;
+        let mut candidates = self.keys.iter().filter(|key| key.header_len() as usize == header_len);
+        let first = candidates.next().ok_or(Error::WrongKey { format: NAME })?;
+        let header = head.get(..header_len).ok_or(Error::HeaderTruncated {
+            format: NAME,
+            needed: header_len as u64,
+            found: head.len() as u64,
+        })?;
+        let Some(second) = candidates.next() else { return self.stream(first, associated_data, header) };
+        for key in [first, second].into_iter().chain(candidates) {
+            let stream = self.stream(key, associated_data, header)?;
+            match try_first_segment(&stream, head, is_whole, scratch) {
+                Ok(()) => return Ok(stream.with_confirmed_key()),
+                Err(NotAuthentic::Damaged | NotAuthentic::Padding) => {}
+                // The key is right, for only it could tell this.
+                Err(fault) => return Err(stream.error(0, fault)),
+            }
+        }
+        Err(Error::FirstSegment)
+    }
+
+    fn stream(&self, key: &StreamingKey, associated_data: &[u8], header: &[u8]) -> Result<Stream, Error> {
+        let (salt, prefix) = header[1..].split_at(key.derived_key_size() as usize);
+        let mut derived = Zeroizing::new([0; 64]);
+        let derived = &mut derived[..derived_len(key)];
+        derive::hkdf(key.hkdf_hash(), key.key_value(), salt, associated_data, derived)?;
+        let segments = match key.protection() {
+            Protection::Gcm => Segments::Gcm(TinkGcm::new(derived)?),
+            Protection::CtrHmac { hash, tag_size } => {
+                let (aes, hmac) = derived.split_at(key.derived_key_size() as usize);
+                Segments::CtrHmac(CtrHmac::new(aes, hmac, hash, tag_size, self.backend)?)
+            }
+        };
+        let mut stream = TinkStream { prefix: [0; PREFIX], segments };
+        stream.prefix.copy_from_slice(prefix);
+        Ok(Stream::new(NAME, layout(key), SEGMENT_LIMIT, StreamCipher::Tink(stream)))
+    }
+}
+
+/// The header's length, which its first byte tells.
+fn header_len(head: &[u8]) -> Result<usize, Error> {
+    match head.first() {
+        Some(&length @ (24 | 40)) => Ok(usize::from(length)),
+        Some(_) => Err(Error::NotThisFormat { format: NAME, problem: "its first byte is neither 24 nor 40" }),
+        None => Err(Error::HeaderTruncated { format: NAME, needed: 24, found: 0 }),
+    }
+}
+
+fn layout(key: &StreamingKey) -> Layout {
+    Layout {
+        header: key.header_len(),
+        segment: key.segment_size(),
+        overhead: key.protection().tag_size(),
+        first_deficit: key.header_len(),
+        last: LastSegment::MayBeFull,
+    }
+}
+
+/// HKDF's output: the AES key, and HMAC's 32 bytes behind it.
+fn derived_len(key: &StreamingKey) -> usize {
+    let hmac_key = match key.protection() {
+        Protection::Gcm => 0,
+        Protection::CtrHmac { .. } => 32,
+    };
+    key.derived_key_size() as usize + hmac_key
+}
+
+/// Whether the stream's key opens its first segment, which is tried on a copy.
+fn try_first_segment(
+    stream: &Stream,
+    head: &[u8],
+    is_whole: bool,
+    scratch: &mut [u8],
+) -> Result<(), NotAuthentic> {
+    let layout = stream.layout();
+    let body = &head[layout.header as usize..];
+    let full = (layout.segment - layout.first_deficit) as usize;
+    let last = is_whole && body.len() <= full;
+    let copy = &mut scratch[..body.len().min(full)];
+    copy.copy_from_slice(&body[..copy.len()]);
+    let opened = stream.try_open(0, last, None, copy);
+    zeroize::Zeroize::zeroize(copy);
+    opened.map(|_| ())
+}
+
+impl TinkStream {
+    pub(super) fn seal(&self, index: u64, last: bool, buffer: &mut [u8]) -> Result<(), Error> {
+        match &self.segments {
+            Segments::Gcm(segments) => segments.seal(self.nonce(index, last), buffer),
+            Segments::CtrHmac(segments) => {
+                segments.seal(self.nonce(index, last), buffer);
+                Ok(())
+            }
+        }
+    }
+
+    /// `may_be_cut`: the segment stands last and is full, so that the stream may have been cut behind it.
+    pub(super) fn open(
+        &self,
+        index: u64,
+        last: bool,
+        may_be_cut: bool,
+        buffer: &mut [u8],
+    ) -> Result<usize, NotAuthentic> {
+        match &self.segments {
+            Segments::Gcm(segments) => {
+                let not_last = may_be_cut.then(|| self.nonce(index, false));
+                segments.open(self.nonce(index, last), not_last, buffer)
+            }
+            Segments::CtrHmac(segments) => {
+                segments.open(last, [self.nonce(index, false), self.nonce(index, true)], buffer)
+            }
+        }
+    }
+
+    /// The nonce of a segment, zero-padded to the cipher's size.
+    fn nonce<const SIZE: usize>(&self, index: u64, last: bool) -> [u8; SIZE] {
+        let mut nonce = [0; SIZE];
+        nonce[..PREFIX].copy_from_slice(&self.prefix);
+        nonce[PREFIX..PREFIX + 4].copy_from_slice(&(index as u32).to_be_bytes());
+        nonce[PREFIX + 4] = u8::from(last);
+        nonce
+    }
+}

@@ -1,0 +1,112 @@
+//! Measures a machine's fixed costs, once, in a second or two: medians of short repeated runs.
+
+use super::Calibration;
+use crate::Error;
+use cipherloom_kernels::{Aes, Backend, CbcStream};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Instant;
+
+const ROUNDS: usize = 9;
+const BULK: usize = 1 << 20;
+const LANE: usize = 4096;
+
+/// Measures this machine. Writes a few small files into `folder`, which should lie where outputs usually go, and
+/// removes them again.
+///
+/// # Errors
+/// If files cannot be written and read there.
+pub fn calibrate(folder: &Path, backend: Backend) -> Result<Calibration, Error> {
+    let scratch = tempfile::Builder::new()
+        .prefix(".cipherloom-calibrate-")
+        .tempdir_in(folder)
+        .map_err(|error| Error::io("make a folder to measure in", error))?;
+    let files = |error| Error::io("write and read files to measure with", error);
+    let aes =
+        Aes::new(&[0x5a; 16], backend).map_err(|_| Error::BackendUnavailable { name: backend.name() })?;
+    Ok(Calibration::measured([
+        seconds(|| std::thread::scope(|scope| drop(scope.spawn(|| std::hint::black_box(1))))) * 1e9,
+        entry_seconds(scratch.path()).map_err(files)? * 1e9,
+        BULK as f64 / copy_seconds(scratch.path()).map_err(files)?,
+        gcm_rate()?,
+        bulk_rate(|buffer| aes.ctr_xor(&[0; 16], 0, buffer)),
+        bulk_rate(|buffer| aes.cbc_encrypt(&mut [0; 16], buffer)),
+        lanes_rate(&aes, backend.lanes()),
+    ]))
+}
+
+/// Median time of `run`, after one run to warm up.
+fn seconds(mut run: impl FnMut()) -> f64 {
+    run();
+    let mut samples: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = Instant::now();
+            run();
+            start.elapsed().as_secs_f64()
+        })
+        .collect();
+    samples.sort_by(f64::total_cmp);
+    samples[ROUNDS / 2].max(1e-9)
+}
+
+fn bulk_rate(mut run: impl FnMut(&mut [u8])) -> f64 {
+    let mut buffer = vec![0u8; BULK];
+    BULK as f64 / seconds(|| run(&mut buffer))
+}
+
+fn lanes_rate(aes: &Aes, lanes: usize) -> f64 {
+    let mut buffer = vec![0u8; 4 * lanes * LANE];
+    let len = buffer.len() as f64;
+    let time = seconds(|| {
+        let mut streams: Vec<CbcStream<'_>> =
+            buffer.chunks_mut(LANE).map(|buffer| CbcStream { chain: [0; 16], buffer }).collect();
+        aes.cbc_encrypt_lanes(&mut streams);
+    });
+    len / time
+}
+
+fn gcm_rate() -> Result<f64, Error> {
+    use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+    let key = UnboundKey::new(&AES_256_GCM, &[0x5a; 32])
+        .map_err(|_| Error::Library { operation: "set up AES-256-GCM" })?;
+    let key = LessSafeKey::new(key);
+    Ok(bulk_rate(|buffer| {
+        let nonce = Nonce::assume_unique_for_key([0; 12]);
+        let tag = key.seal_in_place_separate_tag(nonce, Aad::empty(), buffer);
+        std::hint::black_box(tag.is_ok());
+    }))
+}
+
+fn entry_seconds(folder: &Path) -> std::io::Result<f64> {
+    const FILES: usize = 32;
+    let source = folder.join("entry");
+    fs::write(&source, [0u8; 128])?;
+    let mut round = 0;
+    let mut failed = None;
+    let time = seconds(|| {
+        round += 1;
+        for file in 0..FILES {
+            let target = folder.join(format!("entry-{round}-{file}"));
+            let copied = fs::read(&source).and_then(|content| File::create(target)?.write_all(&content));
+            failed = failed.take().or(copied.err());
+        }
+    });
+    failed.map_or(Ok(time / FILES as f64), Err)
+}
+
+fn copy_seconds(folder: &Path) -> std::io::Result<f64> {
+    let source = folder.join("bulk");
+    fs::write(&source, vec![1u8; BULK])?;
+    let mut buffer = vec![0u8; BULK];
+    let mut round = 0;
+    let mut failed = None;
+    let time = seconds(|| {
+        round += 1;
+        let copied = File::open(&source)
+            .and_then(|mut file| file.read_exact(&mut buffer))
+            .and_then(|()| File::create(folder.join(format!("bulk-{round}")))?.write_all(&buffer));
+        failed = failed.take().or(copied.err());
+    });
+    failed.map_or(Ok(time), Err)
+}

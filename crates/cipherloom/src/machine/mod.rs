@@ -1,0 +1,50 @@
+//! The machine: what it has, and what its fixed costs are. The planner decides from this value alone.
+
+mod calibration;
+mod measure;
+mod processor;
+
+pub use calibration::Calibration;
+pub use measure::calibrate;
+pub use processor::{Cache, Processor};
+
+use cipherloom_kernels::Backend;
+use std::num::NonZeroUsize;
+
+/// What a plan needs to know of the machine. Cheap to make: one system call or two.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    /// How many threads can run at once (affinity and container limits counted in).
+    pub cores: NonZeroUsize,
+    /// The AES backend to use: the one that this CPU runs best, unless changed.
+    pub backend: Backend,
+    /// How many files the process may hold open at once.
+    pub open_files: usize,
+    /// Fixed costs, measured or assumed.
+    pub calibration: Calibration,
+}
+
+impl Machine {
+    /// Looks at this machine; `calibration` as read from the user's cache, or the built-in default.
+    #[must_use]
+    pub fn detect(calibration: Calibration) -> Machine {
+        Machine {
+            cores: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            backend: Backend::best(),
+            open_files: open_files(),
+            calibration,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn open_files() -> usize {
+    use rustix::process::{Resource, getrlimit};
+    getrlimit(Resource::Nofile).current.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
+}
+
+/// What the C library of Windows allows by default.
+#[cfg(not(unix))]
+fn open_files() -> usize {
+    512
+}

@@ -1,0 +1,152 @@
+//! The output tree around the files: folders before they are needed, links, and the folders' own attributes at the
+//! end (a folder's time changes with everything written into it, and a read-only one could not be written into).
+
+use super::folders::Folders;
+use super::job::{IfExists, Job, Links};
+use super::tally::Tally;
+use crate::Error;
+use crate::report::{Event, Observer, Outcome};
+use crate::tree::{Link, Tree};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Which of the tree's folders were made by this run.
+pub(super) struct Made(Vec<bool>);
+
+/// Makes the output folders.
+pub(super) fn prepare(tree: &Tree, job: &Job<'_>) -> Result<Made, Error> {
+    let Some(destination) = &job.destination else { return Ok(Made(Vec::new())) };
+    if tree.is_single_file {
+        refuse_same_file(tree, job, destination)?;
+    } else {
+        refuse_nesting(&tree.root, destination)?;
+    }
+    let root_is_new = !destination.exists();
+    fs::create_dir_all(destination).map_err(|error| Error::io("make the destination folder", error))?;
+    let mut made = vec![root_is_new && !tree.is_single_file];
+    for directory in tree.directories.iter().skip(1) {
+        match fs::create_dir(destination.join(&directory.path)) {
+            Ok(()) => made.push(true),
+            // Entries of a folder that could not be made fail one by one, with its reason.
+            Err(_) => made.push(false),
+        }
+    }
+    Ok(Made(made))
+}
+
+fn refuse_same_file(tree: &Tree, job: &Job<'_>, destination: &Path) -> Result<(), Error> {
+    let mut name = std::ffi::OsString::new();
+    let Some(entry) = tree.entries.first().filter(|entry| job.output_name(&entry.name, &mut name)) else {
+        return Ok(());
+    };
+    let source = fs::canonicalize(tree.root.join(&entry.name));
+    let output = fs::canonicalize(destination.join(&name));
+    if matches!((source, output), (Ok(source), Ok(output)) if source == output) {
+        return Err(Error::SameFile);
+    }
+    Ok(())
+}
+
+/// Neither tree may lie in the other: outputs would become inputs, or replace them.
+fn refuse_nesting(source: &Path, destination: &Path) -> Result<(), Error> {
+    let Ok(source) = fs::canonicalize(source) else { return Ok(()) };
+    let destination = resolve(destination);
+    if destination.starts_with(&source) {
+        return Err(Error::DestinationInsideSource);
+    }
+    if source.starts_with(&destination) {
+        return Err(Error::SourceInsideDestination);
+    }
+    Ok(())
+}
+
+/// The absolute path without links, of a path whose last parts may not exist yet.
+fn resolve(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for ancestor in absolute.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs::canonicalize(ancestor), absolute.strip_prefix(ancestor)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    absolute
+}
+
+/// Makes the tree's links again, if the job wants that; returns how many.
+pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &dyn Observer) -> u64 {
+    let (Some(destination), Links::Copy) = (&job.destination, job.links) else { return 0 };
+    let mut copied = 0;
+    for link in &tree.links {
+        let relative = tree.directories[link.directory as usize].path.join(&link.name);
+        let (source, output) = (tree.root.join(&relative), destination.join(&relative));
+        match copy_link(link, &source, &output, job.if_exists) {
+            Ok(true) => copied += 1,
+            Ok(false) => {}
+            Err(error) => {
+                tally.fail_one();
+                let outcome = Outcome::Failed(&error);
+                observer.ended(&Event { source: &source, output: Some(&output), bytes: 0, outcome });
+            }
+        }
+    }
+    copied
+}
+
+fn copy_link(_link: &Link, source: &Path, output: &Path, if_exists: IfExists) -> Result<bool, Error> {
+    let target = fs::read_link(source).map_err(|error| Error::io("read the link", error))?;
+    if if_exists == IfExists::Overwrite && output.is_symlink() {
+        fs::remove_file(output).map_err(|error| Error::io("replace the link", error))?;
+    }
+    match make_link(&target, output) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match if_exists {
+            IfExists::Skip => Ok(false),
+            IfExists::Fail | IfExists::Overwrite => Err(Error::OutputExists),
+        },
+        Err(error) => Err(Error::io("make the link", error)),
+    }
+}
+
+#[cfg(unix)]
+fn make_link(target: &Path, output: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(target, output)
+}
+
+#[cfg(windows)]
+fn make_link(target: &Path, output: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_file(target, output)
+}
+
+/// Gives the folders that this run made the permissions and times of their twins, children before parents, and
+/// forces them to stable storage if the job wants that.
+pub(super) fn finish(tree: &Tree, job: &Job<'_>, made: &Made) -> Result<(), Error> {
+    let Some(destination) = &job.destination else { return Ok(()) };
+    let mut folders = Folders::new(&tree.root, Some(destination));
+    for (index, directory) in tree.directories.iter().enumerate().rev() {
+        if job.durable {
+            let index = u32::try_from(index).expect("a tree holds fewer than 2^32 folders");
+            folders.open(index, &directory.path)?.sync()?;
+        }
+        if made.0.get(index).copied().unwrap_or(false) {
+            let path = destination.join(&directory.path);
+            let set = fs::set_permissions(&path, directory.attributes.permissions.clone())
+                .and_then(|()| set_modified(&path, directory.attributes.modified));
+            set.map_err(|error| Error::io("set a folder's permissions and time", error))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn set_modified(folder: &Path, modified: Option<std::time::SystemTime>) -> io::Result<()> {
+    match modified {
+        Some(modified) => fs::File::open(folder)?.set_modified(modified),
+        None => Ok(()),
+    }
+}
+
+/// Folders cannot be opened for this elsewhere without system-specific flags; their time is a courtesy.
+#[cfg(not(unix))]
+fn set_modified(_folder: &Path, _modified: Option<std::time::SystemTime>) -> io::Result<()> {
+    Ok(())
+}

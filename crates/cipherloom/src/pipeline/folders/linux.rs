@@ -1,0 +1,163 @@
+//! Folders by handle, with files that have no name until they are complete (`O_TMPFILE` and `linkat`): the fastest
+//! way seen to make many small outputs appear whole, because no two threads fight for a folder's lock to rename, and
+//! the only one that leaves nothing behind when the process is killed.
+
+use super::{TEMPORARY_PREFIX, portable};
+use crate::Error;
+use crate::pipeline::job::IfExists;
+use crate::pipeline::output::Output;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat, renameat, statat, unlinkat};
+use rustix::io::Errno;
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::fs::{File, Permissions};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A folder of the source and its twin of the output.
+#[derive(Debug)]
+pub(in crate::pipeline) struct Folder {
+    source: OwnedFd,
+    target: Option<(OwnedFd, PathBuf)>,
+    /// Set once the file system has said that it knows no unnamed files.
+    needs_names: Cell<bool>,
+}
+
+impl Folder {
+    pub(super) fn open(source: PathBuf, target: Option<PathBuf>) -> Result<Folder, Error> {
+        let open = |path: &Path, action| {
+            openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+                .map_err(|errno| Error::io(action, errno.into()))
+        };
+        let source = open(&source, "open the source folder")?;
+        let target = match target {
+            Some(path) => Some((open(&path, "open the output folder")?, path)),
+            None => None,
+        };
+        Ok(Folder { source, target, needs_names: Cell::new(false) })
+    }
+
+    /// Opens a file for reading. A link put in its place since the listing is refused, unless the user named it; a
+    /// FIFO put there does not block.
+    pub(in crate::pipeline) fn input(&self, name: &OsStr, follow: bool) -> Result<File, Error> {
+        let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        if !follow {
+            flags |= OFlags::NOFOLLOW;
+        }
+        match openat(&self.source, name, flags, Mode::empty()) {
+            Ok(file) => Ok(file.into()),
+            Err(Errno::LOOP) => Err(Error::SourceChanged),
+            Err(errno) => Err(Error::io("open the file", errno.into())),
+        }
+    }
+
+    /// Whether the output's name is taken.
+    pub(in crate::pipeline) fn has_output(&self, name: &OsStr) -> bool {
+        statat(&self.target().0, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+
+    /// A new output without a name, with these permissions as far as the process's mask lets them through.
+    pub(in crate::pipeline) fn output(&self, permissions: &Permissions) -> Result<Output, Error> {
+        let (target, path) = self.target();
+        if !self.needs_names.get() {
+            let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+            match openat(target, ".", flags, Mode::from_raw_mode(permissions.mode() & 0o777)) {
+                Ok(file) => return Ok(Output::Unnamed(file.into())),
+                // What kernels and file systems without unnamed files say.
+                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
+                    self.needs_names.set(true)
+                }
+                Err(errno) => return Err(Error::io("create the output", errno.into())),
+            }
+        }
+        portable::temporary(path)
+    }
+
+    /// Gives a complete output its final name.
+    pub(in crate::pipeline) fn name(
+        &self,
+        output: Output,
+        name: &OsStr,
+        if_exists: IfExists,
+    ) -> Result<(), Error> {
+        let (target, path) = self.target();
+        let file = match output {
+            Output::Named(file) => return portable::rename(file, &path.join(name), if_exists),
+            Output::Unnamed(file) => file,
+        };
+        match link(&file, target, name) {
+            Ok(()) => Ok(()),
+            Err(Errno::EXIST) if if_exists == IfExists::Overwrite => replace(&file, target, name),
+            Err(Errno::EXIST) => Err(Error::OutputExists),
+            Err(errno) => Err(Error::io("give the output its name", errno.into())),
+        }
+    }
+
+    /// Forces the names in the output folder to stable storage.
+    pub(in crate::pipeline) fn sync(&self) -> Result<(), Error> {
+        rustix::fs::fsync(&self.target().0)
+            .map_err(|errno| Error::io("force the output folder to stable storage", errno.into()))
+    }
+
+    fn target(&self) -> &(OwnedFd, PathBuf) {
+        self.target.as_ref().expect("a job that writes has a destination")
+    }
+}
+
+/// By the handle itself where the kernel allows that (6.10 and later, or with privilege), else through `/proc`.
+fn link(file: &File, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    match linkat(file, "", target, name, AtFlags::EMPTY_PATH) {
+        Err(Errno::NOENT | Errno::PERM) => {
+            let path = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
+            linkat(CWD, path, target, name, AtFlags::SYMLINK_FOLLOW)
+        }
+        result => result,
+    }
+}
+
+/// Linking never replaces, renaming does: so the file gets a temporary name for a moment.
+fn replace(file: &File, target: &OwnedFd, name: &OsStr) -> Result<(), Error> {
+    let refused = |errno: Errno| Error::io("replace the output", errno.into());
+    let random =
+        getrandom::u64().map_err(|error| Error::io("draw a random name", std::io::Error::other(error)))?;
+    let temporary = format!("{TEMPORARY_PREFIX}{random:016x}");
+    link(file, target, OsStr::new(&temporary)).map_err(refused)?;
+    renameat(target, &temporary, target, name).map_err(|errno| {
+        // The first refusal is the one to tell.
+        let _ = unlinkat(target, &temporary, AtFlags::empty());
+        refused(errno)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn outputs_appear_whole_or_not_at_all() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = Folder::open(source.path().into(), Some(target.path().into())).unwrap();
+        let write = |content: &[u8], if_exists| {
+            let output = folder.output(&Permissions::from_mode(0o640)).unwrap();
+            output.write(content, 0).unwrap();
+            folder.name(output, OsStr::new("final"), if_exists)
+        };
+        write(b"first", IfExists::Fail).unwrap();
+        assert!(matches!(write(b"second", IfExists::Skip), Err(Error::OutputExists)));
+        assert_eq!(fs::read(target.path().join("final")).unwrap(), b"first");
+        write(b"third", IfExists::Overwrite).unwrap();
+        assert_eq!(fs::read(target.path().join("final")).unwrap(), b"third");
+        drop(folder.output(&Permissions::from_mode(0o600)).unwrap());
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_file_is_refused() {
+        let source = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", source.path().join("entry")).unwrap();
+        let folder = Folder::open(source.path().into(), None).unwrap();
+        assert!(matches!(folder.input(OsStr::new("entry"), false), Err(Error::SourceChanged)));
+    }
+}

@@ -1,0 +1,94 @@
+//! An entry's content as it was listed: reads are checked against the listed size, so that a file which shrinks,
+//! grows or is rewritten while it is read fails instead of giving a mixture.
+
+use crate::Error;
+use std::fs::File;
+use std::io;
+use std::time::SystemTime;
+
+#[derive(Debug)]
+pub(super) struct Input {
+    file: File,
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Input {
+    pub(super) fn new(file: File, len: u64, modified: Option<SystemTime>) -> Input {
+        Input { file, len, modified }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Fills `buffer[..len]` from `offset`. `buffer` has one byte more: where the range ends at the listed end of the
+    /// file, that byte is asked for too, so that growth is noticed without another system call.
+    pub(super) fn read(&self, buffer: &mut [u8], len: usize, offset: u64) -> Result<(), Error> {
+        let ends = offset + len as u64 == self.len;
+        let wanted = &mut buffer[..len + usize::from(ends)];
+        let mut filled = 0;
+        while filled < wanted.len() {
+            match read_at(&self.file, &mut wanted[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read the file", error)),
+            }
+            if filled == len {
+                // A short read that ends where the file was listed to end: only a single read of everything tells.
+                break;
+            }
+        }
+        match filled {
+            filled if filled < len => Err(Error::SourceShrank),
+            filled if filled > len => Err(Error::SourceChanged),
+            _ => Ok(()),
+        }
+    }
+
+    /// For content that took more than one read: fails if it was changed since it was listed.
+    pub(super) fn check_unchanged(&self) -> Result<(), Error> {
+        let metadata = self.file.metadata().map_err(|error| Error::io("read the attributes", error))?;
+        if metadata.len() < self.len {
+            return Err(Error::SourceShrank);
+        }
+        let same_time = self.modified.is_none() || metadata.modified().ok() == self.modified;
+        if metadata.len() == self.len && same_time { Ok(()) } else { Err(Error::SourceChanged) }
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn file(content: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(content).unwrap();
+        file
+    }
+
+    #[test]
+    fn notices_what_changed() {
+        let mut buffer = [0u8; 11];
+        assert!(Input::new(file(b"0123456789"), 10, None).read(&mut buffer, 10, 0).is_ok());
+        assert_eq!(&buffer[..10], b"0123456789");
+        let shrank = Input::new(file(b"0123"), 10, None).read(&mut buffer, 10, 0);
+        assert!(matches!(shrank, Err(Error::SourceShrank)));
+        let grew = Input::new(file(b"0123456789a"), 10, None).read(&mut buffer, 10, 0);
+        assert!(matches!(grew, Err(Error::SourceChanged)));
+        let rewritten = Input::new(file(b"0123456789"), 10, Some(SystemTime::UNIX_EPOCH));
+        assert!(matches!(rewritten.check_unchanged(), Err(Error::SourceChanged)));
+    }
+}

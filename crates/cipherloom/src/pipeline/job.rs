@@ -1,0 +1,194 @@
+//! A job: what to do with a tree and where its outputs go. Said once by the caller, read by every worker.
+
+use crate::format::Format;
+use crate::machine::Machine;
+use crate::plan::{CipherCost, Operation, Plan, Request};
+use crate::tree::Tree;
+use std::ffi::{OsStr, OsString};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// The formats between which a job translates.
+#[derive(Debug, Clone, Copy)]
+pub enum Work<'f> {
+    /// Plaintext to this format.
+    Encrypt(&'f Format),
+    /// This format to plaintext.
+    Decrypt(&'f Format),
+    /// This format to nothing.
+    Verify(&'f Format),
+    /// One format to another.
+    Rekey {
+        /// The format and keys of the source.
+        from: &'f Format,
+        /// The format and keys of the output.
+        to: &'f Format,
+    },
+    /// The same way without a cipher.
+    Copy,
+}
+
+impl<'f> Work<'f> {
+    /// The operation, for the planner.
+    #[must_use]
+    pub fn operation(self) -> Operation {
+        match self {
+            Work::Encrypt(_) => Operation::Encrypt,
+            Work::Decrypt(_) => Operation::Decrypt,
+            Work::Verify(_) => Operation::Verify,
+            Work::Rekey { .. } => Operation::Rekey,
+            Work::Copy => Operation::Copy,
+        }
+    }
+
+    /// The format that the source is in, if it is encrypted.
+    #[must_use]
+    pub fn opening(self) -> Option<&'f Format> {
+        match self {
+            Work::Decrypt(format) | Work::Verify(format) | Work::Rekey { from: format, .. } => Some(format),
+            Work::Encrypt(_) | Work::Copy => None,
+        }
+    }
+
+    /// The format that the output will be in, if it will be encrypted.
+    #[must_use]
+    pub fn sealing(self) -> Option<&'f Format> {
+        match self {
+            Work::Encrypt(format) | Work::Rekey { to: format, .. } => Some(format),
+            Work::Decrypt(_) | Work::Verify(_) | Work::Copy => None,
+        }
+    }
+}
+
+/// What to do where an output's name is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IfExists {
+    /// That entry fails; what is there stays.
+    #[default]
+    Fail,
+    /// That entry is skipped; what is there stays. Resumes a stopped run.
+    Skip,
+    /// The output replaces what is there, all at once.
+    Overwrite,
+}
+
+/// What to do with symbolic links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Links {
+    /// Counted and passed over.
+    #[default]
+    Skip,
+    /// Made again as links with the same target.
+    Copy,
+}
+
+/// What to do with a tree, and where its outputs go.
+#[derive(Debug, Clone)]
+pub struct Job<'f> {
+    /// The formats.
+    pub work: Work<'f>,
+    /// The folder that the outputs go to; `None` when verifying.
+    pub destination: Option<PathBuf>,
+    /// The output's name, if the tree is a single file and the user named the output.
+    pub single_name: Option<OsString>,
+    /// What to do where an output's name is taken.
+    pub if_exists: IfExists,
+    /// What to do with symbolic links.
+    pub links: Links,
+    /// Added to names when encrypting, removed when decrypting; empty for none.
+    pub suffix: OsString,
+    /// Whether each file's relative path (that of its plaintext, `/` between folders) is bound to its ciphertext.
+    pub bind_path: bool,
+    /// Whether each output is forced to stable storage before it gets its name.
+    pub durable: bool,
+}
+
+impl<'f> Job<'f> {
+    /// A job with default settings.
+    #[must_use]
+    pub fn new(work: Work<'f>, destination: Option<PathBuf>) -> Job<'f> {
+        Job {
+            work,
+            destination,
+            single_name: None,
+            if_exists: IfExists::default(),
+            links: Links::default(),
+            suffix: OsString::new(),
+            bind_path: false,
+            durable: false,
+        }
+    }
+
+    /// Plans this job for `tree` on `machine`; `threads` if somebody decided that already.
+    #[must_use]
+    pub fn plan(&self, tree: &Tree, machine: &Machine, threads: Option<NonZeroUsize>) -> Plan {
+        let formats = [self.work.opening(), self.work.sealing()];
+        let largest_segment = formats.iter().flatten().map(|format| format.largest_segment() as usize).max();
+        let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size).collect();
+        let request = Request {
+            operation: self.work.operation(),
+            threads,
+            backend: machine.backend,
+            cipher: formats.into_iter().flatten().next().map_or(CipherCost::None, CipherCost::of),
+            largest_segment: largest_segment.unwrap_or(0),
+            open_files: machine.open_files,
+        };
+        Plan::new(&sizes, machine, &request)
+    }
+
+    /// The plaintext's name of a source called `name`; `None` if a suffix should be removed and is not there.
+    pub(super) fn plaintext_name<'n>(&self, name: &'n OsStr) -> Option<&'n OsStr> {
+        if self.work.opening().is_none() || self.suffix.is_empty() {
+            return Some(name);
+        }
+        let (name, suffix) = (name.as_encoded_bytes(), self.suffix.as_encoded_bytes());
+        let stem = name.strip_suffix(suffix).filter(|stem| !stem.is_empty())?;
+        os_str_between(stem, name)
+    }
+
+    /// Puts the output's name for a source called `name` into `output`; false if a suffix is missing.
+    pub(super) fn output_name(&self, name: &OsStr, output: &mut OsString) -> bool {
+        output.clear();
+        if let Some(single) = &self.single_name {
+            output.push(single);
+            return true;
+        }
+        match self.work {
+            Work::Encrypt(_) => {
+                output.push(name);
+                output.push(&self.suffix);
+            }
+            Work::Copy | Work::Rekey { .. } => output.push(name),
+            Work::Decrypt(_) | Work::Verify(_) => match self.plaintext_name(name) {
+                Some(stem) => output.push(stem),
+                None => return false,
+            },
+        }
+        true
+    }
+}
+
+/// `stem` (the front of `whole`) as a name again.
+#[cfg(unix)]
+fn os_str_between<'n>(stem: &'n [u8], _whole: &'n [u8]) -> Option<&'n OsStr> {
+    Some(std::os::unix::ffi::OsStrExt::from_bytes(stem))
+}
+
+/// Where names are not bytes, only those that are text can lose a suffix.
+#[cfg(not(unix))]
+fn os_str_between<'n>(stem: &'n [u8], _whole: &'n [u8]) -> Option<&'n OsStr> {
+    std::str::from_utf8(stem).ok().map(OsStr::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suffix_never_eats_the_whole_name() {
+        let job = Job { suffix: ".enc".into(), ..Job::new(Work::Copy, None) };
+        let mut name = OsString::new();
+        assert!(job.output_name(OsStr::new("a.txt"), &mut name));
+        assert_eq!(name, "a.txt");
+    }
+}

@@ -1,0 +1,215 @@
+//! CBC encryption of many entries at once. Within an entry each block waits for the one before it, so a core that
+//! works on a single entry idles most of the time; here each worker keeps as many entries in flight as its backend
+//! has lanes. A round takes one piece of each open entry (small entries whole), encrypts all pieces interleaved,
+//! writes them, and fills the places of entries that have ended from the queue.
+
+use super::input::Input;
+use super::output::Output;
+use super::worker::{Ended, Worker};
+use crate::Error;
+use crate::format::{Format, Stream};
+use crate::plan::{LANE_LEN, Task};
+use crate::tree::Entry;
+use cipherloom_kernels::{Aes, CbcStream};
+use std::array;
+use std::ops::Range;
+
+/// The most pieces in one round.
+pub(super) const MOST_PIECES: usize = 64;
+
+const BLOCK: usize = 16;
+
+/// An entry in flight.
+struct Lane<'r> {
+    entry: &'r Entry,
+    input: Input,
+    output: Output,
+    stream: Stream,
+    chain: [u8; BLOCK],
+    header: [u8; BLOCK],
+    header_len: usize,
+    /// Plaintext bytes that are through.
+    done: u64,
+    written: u64,
+    /// Where this round's piece stands in the buffer, header included.
+    piece: Range<usize>,
+    /// Where its part to encrypt begins.
+    body: usize,
+    /// Whether this piece is the entry's last.
+    is_last: bool,
+}
+
+/// The entries that a worker has yet to take from the queue, one by one.
+struct Supply {
+    order: Range<u32>,
+}
+
+pub(super) fn work<'r>(worker: &mut Worker<'r>) {
+    let slots = worker.run.plan.slots.min(MOST_PIECES);
+    let mut lanes: [Option<Lane<'r>>; MOST_PIECES] = [const { None }; MOST_PIECES];
+    let mut supply = Supply { order: 0..0 };
+    loop {
+        let mut filled = 0;
+        let mut is_active = false;
+        for slot in &mut lanes[..slots] {
+            if slot.is_none() {
+                *slot = next_lane(worker, &mut supply, filled);
+            }
+            let Some(lane) = slot else { continue };
+            if filled + LANE_LEN.min(lane.rest()) + 2 * BLOCK + 1 > worker.run.plan.buffer_len {
+                // The buffer is full: what is left waits for the next round.
+                is_active = true;
+                lane.piece = 0..0;
+                continue;
+            }
+            match lane.read(worker, filled) {
+                Ok(()) => {
+                    filled = lane.piece.end;
+                    is_active = true;
+                }
+                Err(error) => {
+                    // There may be more in the queue, though nothing is in flight.
+                    is_active = true;
+                    end(worker, slot, Err(error));
+                }
+            }
+        }
+        if !is_active {
+            return;
+        }
+        encrypt(worker.buffers.main.first(filled), &mut lanes[..slots]);
+        for slot in &mut lanes[..slots] {
+            write(worker, slot);
+        }
+    }
+}
+
+/// The next entry of the queue that can be opened; those that cannot, or are to be skipped, are told.
+fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize) -> Option<Lane<'r>> {
+    // Nothing is opened that could not be read in this round.
+    if filled + 2 * BLOCK + LANE_LEN > worker.run.plan.buffer_len {
+        return None;
+    }
+    loop {
+        let position = match supply.order.next() {
+            Some(position) => position,
+            None => match worker.run.queue.take()? {
+                Task::Entries(range) => {
+                    supply.order = range.clone();
+                    continue;
+                }
+                Task::Part { .. } => unreachable!("chained entries are never cut"),
+            },
+        };
+        let entry = &worker.run.tree.entries[worker.run.plan.order[position as usize] as usize];
+        match open(worker, entry) {
+            Ok(Some(lane)) => return Some(lane),
+            Ok(None) => worker.tell(entry, Ok(Ended::Skipped)),
+            Err(error) => worker.tell(entry, Err(error)),
+        }
+    }
+}
+
+fn open<'r>(worker: &mut Worker<'r>, entry: &'r Entry) -> Result<Option<Lane<'r>>, Error> {
+    let format: &Format = worker.run.job.work.sealing().expect("lanes encrypt");
+    let Some((input, output)) = worker.open(entry)? else { return Ok(None) };
+    let mut header = [0; BLOCK];
+    let header_len = format.layout().header as usize;
+    let stream = format.seal_stream(&worker.buffers.associated_data, &mut header[..header_len])?;
+    let (_, chain) = stream.chain().expect("a chained format");
+    let output = output.expect("encryption writes");
+    Ok(Some(Lane {
+        entry,
+        input,
+        output,
+        stream,
+        chain,
+        header,
+        header_len,
+        done: 0,
+        written: 0,
+        piece: 0..0,
+        body: 0,
+        is_last: false,
+    }))
+}
+
+impl Lane<'_> {
+    /// Plaintext bytes still to come.
+    fn rest(&self) -> usize {
+        usize::try_from(self.input.len() - self.done).unwrap_or(usize::MAX)
+    }
+
+    /// Reads this round's piece to `buffer[at..]`: the header in front of the first, padding (PKCS#7, RFC 5652,
+    /// section 6.3) behind the last.
+    fn read(&mut self, worker: &mut Worker<'_>, at: usize) -> Result<(), Error> {
+        self.is_last = self.rest() < LANE_LEN;
+        let len = self.rest().min(LANE_LEN);
+        let lead = if self.done == 0 { self.header_len } else { 0 };
+        let padding = if self.is_last { BLOCK - len % BLOCK } else { 0 };
+        let buffer = &mut worker.buffers.main.first(at + lead + len + padding + 1)[at..];
+        buffer[..lead].copy_from_slice(&self.header[..lead]);
+        self.input.read(&mut buffer[lead..], len, self.done)?;
+        buffer[lead + len..lead + len + padding].fill(u8::try_from(padding).expect("at most a block"));
+        self.body = at + lead;
+        self.piece = at..at + lead + len + padding;
+        self.done += len as u64;
+        worker.run.observer.advanced(len as u64);
+        Ok(())
+    }
+}
+
+/// Encrypts every lane's piece in place, interleaved where they share a key.
+fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane<'_>>]) {
+    let mut streams: [CbcStream<'_>; MOST_PIECES] =
+        array::from_fn(|_| CbcStream { chain: [0; 16], buffer: &mut [] });
+    let mut ciphers: [Option<&Aes>; MOST_PIECES] = [None; MOST_PIECES];
+    let mut count = 0;
+    let mut rest = buffer;
+    let mut start = 0;
+    for lane in lanes.iter().flatten().filter(|lane| !lane.piece.is_empty()) {
+        let (_, tail) = rest.split_at_mut(lane.body - start);
+        let (body, tail) = tail.split_at_mut(lane.piece.end - lane.body);
+        streams[count] = CbcStream { chain: lane.chain, buffer: body };
+        ciphers[count] = lane.stream.chain().map(|(aes, _)| aes);
+        count += 1;
+        rest = tail;
+        start = lane.piece.end;
+    }
+    let Some(first) = ciphers[0] else { return };
+    if ciphers[..count].iter().flatten().all(|aes| std::ptr::eq(*aes, first)) {
+        first.cbc_encrypt_lanes(&mut streams[..count]);
+    } else {
+        for (aes, stream) in ciphers.iter().flatten().zip(&mut streams) {
+            aes.cbc_encrypt(&mut stream.chain, stream.buffer);
+        }
+    }
+    let chains: [[u8; BLOCK]; MOST_PIECES] = array::from_fn(|i| streams[i].chain);
+    let active = lanes.iter_mut().flatten().filter(|lane| !lane.piece.is_empty());
+    for (lane, chain) in active.zip(chains) {
+        lane.chain = chain;
+    }
+}
+
+/// Writes a lane's piece, and commits its entry if that was the last one.
+fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>) {
+    let Some(lane) = slot.as_mut().filter(|lane| !lane.piece.is_empty()) else { return };
+    let bytes = &worker.buffers.main.first(lane.piece.end)[lane.piece.clone()];
+    if let Err(error) = lane.output.write(bytes, lane.written) {
+        return end(worker, slot, Err(error));
+    }
+    lane.written += lane.piece.len() as u64;
+    if lane.is_last {
+        end(worker, slot, Ok(()));
+    }
+}
+
+fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>, result: Result<(), Error>) {
+    let Some(lane) = slot.take() else { return };
+    let Lane { entry, input, output, written, .. } = lane;
+    let ended = result
+        .and_then(|()| if entry.size > LANE_LEN as u64 { input.check_unchanged() } else { Ok(()) })
+        .and_then(|()| worker.name_and_commit(entry, output))
+        .map(|()| Ended::Done(written));
+    worker.tell(entry, ended);
+}

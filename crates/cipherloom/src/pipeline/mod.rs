@@ -1,0 +1,66 @@
+//! The pipeline: carries a plan out.
+//!
+//! ```text
+//! queue of tasks ─> worker 1: read ─> kernel ─> write ─> commit ─┐
+//!               └─> worker N: read ─> kernel ─> write ─> commit ─┴─> report
+//! ```
+//!
+//! Each worker goes the whole way with its own buffers, so data stays in one core's cache from read to write; large
+//! entries are cut into ranges of segments that any worker may take. An output gets its name only when it is
+//! complete. One entry's failure is told and counted, and the others go on.
+
+mod buffers;
+mod destination;
+mod folders;
+mod input;
+mod job;
+mod lanes;
+mod output;
+mod passage;
+mod queue;
+mod range;
+mod shared;
+mod single;
+mod tally;
+mod worker;
+
+pub use job::{IfExists, Job, Links, Work};
+pub use range::{SealedFile, open_range};
+pub use single::translate_stream;
+
+use crate::Error;
+use crate::plan::Plan;
+use crate::report::{Event, Observer, Outcome, Summary};
+use crate::tree::Tree;
+use queue::Queue;
+use std::time::Instant;
+use tally::Tally;
+use worker::{Run, Worker};
+
+/// Carries out `plan` for `tree`. Returns when every entry has ended, well or not.
+///
+/// # Errors
+/// If nothing could be started at all: the destination cannot be made, or source and destination contain each other.
+/// What goes wrong with single entries is told to `observer` and counted in the summary.
+pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> Result<Summary, Error> {
+    let start = Instant::now();
+    let tally = Tally::default();
+    for unlisted in &tree.unlisted {
+        tally.fail_one();
+        let outcome = Outcome::Failed(&unlisted.error);
+        observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
+    }
+    let made = destination::prepare(tree, job)?;
+    let queue = Queue::new(plan);
+    let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
+    std::thread::scope(|scope| {
+        for _ in 1..plan.threads {
+            scope.spawn(move || Worker::new(run).work());
+        }
+        // This thread is a worker too: a small tree does not wait for another to start.
+        Worker::new(run).work();
+    });
+    let links = destination::copy_links(tree, job, &tally, observer);
+    destination::finish(tree, job, &made)?;
+    Ok(tally.summary(links, start.elapsed().as_secs_f64()))
+}

@@ -1,0 +1,54 @@
+//! Counts what becomes of the entries.
+
+use super::worker::Ended;
+use crate::Error;
+use crate::report::Summary;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    files: AtomicU64,
+    bytes: AtomicU64,
+    output_bytes: AtomicU64,
+    skipped: AtomicU64,
+    failed: AtomicU64,
+    unauthentic: AtomicU64,
+}
+
+impl Tally {
+    pub(super) fn count(&self, size: u64, ended: &Result<Ended, Error>) {
+        let add = |counter: &AtomicU64, count| counter.fetch_add(count, Ordering::Relaxed);
+        match ended {
+            Ok(Ended::Done(output_bytes)) => {
+                add(&self.files, 1);
+                add(&self.bytes, size);
+                add(&self.output_bytes, *output_bytes);
+            }
+            Ok(Ended::Skipped) => {
+                add(&self.skipped, 1);
+            }
+            Err(error) => {
+                add(&self.failed, 1);
+                add(&self.unauthentic, u64::from(error.is_authentication()));
+            }
+        }
+    }
+
+    pub(super) fn fail_one(&self) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn summary(&self, links: u64, seconds: f64) -> Summary {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Summary {
+            files: get(&self.files),
+            bytes: get(&self.bytes),
+            output_bytes: get(&self.output_bytes),
+            skipped: get(&self.skipped),
+            failed: get(&self.failed),
+            unauthentic: get(&self.unauthentic),
+            links,
+            seconds,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! A worker: takes tasks until none is left. Each holds its own folders and buffers, so workers share nothing but the
+//! queue, the tally and the entries that the plan cuts into parts.
+
+use super::buffers::Buffers;
+use super::folders::{Folders, Granted};
+use super::input::Input;
+use super::job::{IfExists, Job};
+use super::output::Output;
+use super::passage::Passage;
+use super::queue::Queue;
+use super::shared::Ending;
+use super::tally::Tally;
+use crate::Error;
+use crate::plan::{Plan, Task};
+use crate::report::{Event, Observer, Outcome};
+use crate::tree::{Entry, Tree};
+use std::path::Path;
+
+/// What all workers look at.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'r> {
+    pub(super) tree: &'r Tree,
+    pub(super) plan: &'r Plan,
+    pub(super) job: &'r Job<'r>,
+    pub(super) queue: &'r Queue<'r>,
+    pub(super) tally: &'r Tally,
+    pub(super) observer: &'r dyn Observer,
+}
+
+/// How an entry ended, and how many bytes its output has.
+pub(super) enum Ended {
+    Done(u64),
+    Skipped,
+}
+
+pub(super) struct Worker<'r> {
+    pub(super) run: Run<'r>,
+    pub(super) buffers: Buffers,
+    pub(super) folders: Folders<'r>,
+    granted: Granted,
+}
+
+impl<'r> Worker<'r> {
+    pub(super) fn new(run: Run<'r>) -> Worker<'r> {
+        Worker {
+            run,
+            buffers: Buffers::new(run.plan.buffer_len),
+            folders: Folders::new(&run.tree.root, run.job.destination.as_deref()),
+            granted: Granted::default(),
+        }
+    }
+
+    pub(super) fn work(&mut self) {
+        if self.run.plan.lanes > 1 {
+            return super::lanes::work(self);
+        }
+        while let Some(task) = self.run.queue.take() {
+            match task {
+                Task::Entries(range) => {
+                    for position in range.clone() {
+                        let entry = &self.run.tree.entries[self.run.plan.order[position as usize] as usize];
+                        let ended = self.whole(entry);
+                        self.tell(entry, ended);
+                    }
+                }
+                Task::Part { shared, part, parts } => self.part(*shared, *part, *parts),
+            }
+        }
+    }
+
+    fn whole(&mut self, entry: &Entry) -> Result<Ended, Error> {
+        let Some((passage, at_hand)) = self.begin(entry)? else { return Ok(Ended::Skipped) };
+        let observer = self.run.observer;
+        let moved = passage.advance_whole(&mut self.buffers, at_hand, &|bytes| observer.advanced(bytes))?;
+        self.commit(entry, passage)?;
+        Ok(Ended::Done(moved.written))
+    }
+
+    fn part(&mut self, shared: u32, part: u32, parts: u32) {
+        let entry = &self.run.tree.entries[self.run.plan.shared[shared as usize] as usize];
+        let shared = &self.run.queue.shared[shared as usize];
+        let mut at_hand = 0;
+        let passage = shared.passage(|| {
+            Ok(self.begin(entry)?.map(|(passage, read)| {
+                at_hand = if part == 0 { read } else { 0 };
+                passage
+            }))
+        });
+        let mut written = 0;
+        if let Some(passage) = passage {
+            let bound = |part: u32| passage.segments * u64::from(part) / u64::from(parts);
+            let observer = self.run.observer;
+            let range = bound(part)..bound(part + 1);
+            match passage.advance(range, &mut self.buffers, at_hand, &|bytes| observer.advanced(bytes)) {
+                Ok(moved) => written = moved.written,
+                Err(error) => shared.fail(error),
+            }
+        }
+        let ended = match shared.end_part(parts, written) {
+            None => return,
+            Some(Ending::Complete { passage, written }) => self
+                .name_output(entry)
+                .and_then(|()| self.commit(entry, passage))
+                .map(|()| Ended::Done(written)),
+            Some(Ending::Failed(error)) => Err(error),
+            Some(Ending::Closed) => Ok(Ended::Skipped),
+        };
+        self.tell(entry, ended);
+    }
+
+    /// Opens the entry and its output; `None` if it is to be skipped.
+    fn begin(&mut self, entry: &Entry) -> Result<Option<(Passage, usize)>, Error> {
+        let Some((input, output)) = self.open(entry)? else { return Ok(None) };
+        Passage::begin(self.run.job.work, input, output, &mut self.buffers).map(Some)
+    }
+
+    /// Opens both ends of an entry and prepares its output name and the path to bind.
+    pub(super) fn open(&mut self, entry: &Entry) -> Result<Option<(Input, Option<Output>)>, Error> {
+        self.name_output(entry)?;
+        self.bind_path(entry)?;
+        let Run { tree, job, .. } = self.run;
+        let folder = self.folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
+        let mut output = None;
+        if job.destination.is_some() {
+            // A large entry is not worked on in vain; for a small one, giving the name tells soon enough.
+            let looks = job.if_exists == IfExists::Skip
+                || (job.if_exists == IfExists::Fail && entry.size > LOOK_FIRST);
+            if looks && folder.has_output(&self.buffers.name) {
+                return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
+            }
+            output = Some(folder.output(&entry.attributes.permissions)?);
+        }
+        let file = folder.input(&entry.name, tree.is_single_file)?;
+        Ok(Some((Input::new(file, entry.size, entry.attributes.modified), output)))
+    }
+
+    fn name_output(&mut self, entry: &Entry) -> Result<(), Error> {
+        let job = self.run.job;
+        if job.output_name(&entry.name, &mut self.buffers.name) {
+            return Ok(());
+        }
+        Err(Error::SuffixMissing { suffix: job.suffix.to_string_lossy().into_owned() })
+    }
+
+    /// The plaintext's relative path, `/` between folders on every system, so that a tree moves between them.
+    fn bind_path(&mut self, entry: &Entry) -> Result<(), Error> {
+        let job = self.run.job;
+        let bound = &mut self.buffers.associated_data;
+        bound.clear();
+        if !job.bind_path {
+            return Ok(());
+        }
+        for component in &self.run.tree.directories[entry.directory as usize].path {
+            bound.extend_from_slice(component.as_encoded_bytes());
+            bound.push(b'/');
+        }
+        let name = job.plaintext_name(&entry.name);
+        let missing = || Error::SuffixMissing { suffix: job.suffix.to_string_lossy().into_owned() };
+        bound.extend_from_slice(name.ok_or_else(missing)?.as_encoded_bytes());
+        Ok(())
+    }
+
+    fn commit(&mut self, entry: &Entry, passage: Passage) -> Result<(), Error> {
+        match passage.finish()? {
+            Some(output) => self.commit_output(entry, output),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives an output its name, which stands in `buffers.name`.
+    pub(super) fn commit_output(&mut self, entry: &Entry, output: Output) -> Result<(), Error> {
+        let Run { tree, job, .. } = self.run;
+        let folder = self.folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
+        let name = &self.buffers.name;
+        output.commit(folder, name, &entry.attributes, &mut self.granted, job.if_exists, job.durable)
+    }
+
+    /// As [`Worker::commit_output`], for an entry whose name was not the last to be prepared.
+    pub(super) fn name_and_commit(&mut self, entry: &Entry, output: Output) -> Result<(), Error> {
+        self.name_output(entry)?;
+        self.commit_output(entry, output)
+    }
+
+    /// Counts an entry and tells the observer.
+    pub(super) fn tell(&self, entry: &Entry, ended: Result<Ended, Error>) {
+        let Run { tree, job, observer, .. } = self.run;
+        self.run.tally.count(entry.size, &ended);
+        observer.entry_ended();
+        if ended.is_ok() && !observer.wants_every_event() {
+            return;
+        }
+        let relative = &tree.directories[entry.directory as usize].path;
+        let source = tree.root.join(relative).join(&entry.name);
+        let mut name = std::ffi::OsString::new();
+        let is_named = job.output_name(&entry.name, &mut name);
+        let output =
+            job.destination.as_ref().filter(|_| is_named).map(|root| root.join(relative).join(&name));
+        observer.ended(&Event {
+            source: tidy(&source),
+            output: output.as_deref().map(tidy),
+            bytes: entry.size,
+            outcome: match &ended {
+                Ok(Ended::Done(output_bytes)) => Outcome::Done { output_bytes: *output_bytes },
+                Ok(Ended::Skipped) => Outcome::Skipped,
+                Err(error) => Outcome::Failed(error),
+            },
+        });
+    }
+}
+
+/// From this size on the output's name is looked up before any work.
+const LOOK_FIRST: u64 = 1 << 20;
+
+/// `./name` as `name`.
+fn tidy(path: &Path) -> &Path {
+    path.strip_prefix(".").unwrap_or(path)
+}

@@ -1,0 +1,103 @@
+//! How long a run should take with one thread and with several, from the machine's fixed costs; and with it, how many
+//! threads pay.
+
+use super::{Operation, Request};
+use crate::format::{Algorithm, Format};
+use crate::machine::Machine;
+
+/// Which cipher's rate a run goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CipherCost {
+    /// AES-GCM segments.
+    Gcm,
+    /// AES-CTR ranges.
+    Ctr,
+    /// AES-CTR and a hash over every byte.
+    CtrHmac,
+    /// CBC: a chain within each entry when encrypting, parallel blocks when decrypting.
+    CbcChain,
+    /// No cipher at all.
+    None,
+}
+
+impl CipherCost {
+    /// The rate that `format` goes by.
+    #[must_use]
+    pub fn of(format: &Format) -> CipherCost {
+        match format.algorithm() {
+            Algorithm::Gcm => CipherCost::Gcm,
+            Algorithm::Ctr => CipherCost::Ctr,
+            Algorithm::CtrHmac => CipherCost::CtrHmac,
+            Algorithm::Cbc => CipherCost::CbcChain,
+        }
+    }
+}
+
+/// What a run should take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The number of threads chosen.
+    pub threads: usize,
+    /// Seconds with one thread.
+    pub serial_seconds: f64,
+    /// Seconds with [`Estimate::threads`].
+    pub seconds: f64,
+}
+
+/// Hashing beside encryption, bytes per second: SHA-256 with instructions for it.
+const HASH_RATE: f64 = 1.5e9;
+
+pub(super) fn estimate(
+    entries: usize,
+    bytes: u64,
+    machine: &Machine,
+    request: &Request,
+    reasons: &mut Vec<String>,
+) -> Estimate {
+    let serial_seconds = entries as f64 * machine.calibration.entry_ns * 1e-9
+        + bytes as f64 * seconds_per_byte(machine, request);
+    let with = |threads: usize| {
+        serial_seconds / threads as f64 + (threads - 1) as f64 * machine.calibration.thread_ns * 1e-9
+    };
+    let cores = machine.cores.get();
+    let threads = match request.threads {
+        Some(threads) => {
+            reasons.push(format!("{threads} threads: as asked for"));
+            threads.get()
+        }
+        None => {
+            let best = (1..=cores).min_by(|&a, &b| with(a).total_cmp(&with(b))).unwrap_or(1);
+            reasons.push(format!(
+                "{best} of {cores} threads: estimated {} with one, {} with {best}; a thread costs {:.0} µs to start ({})",
+                milliseconds(with(1)),
+                milliseconds(with(best)),
+                machine.calibration.thread_ns / 1000.0,
+                if machine.calibration.measured { "measured on this machine" } else { "built-in figure; `cipherloom calibrate` measures" },
+            ));
+            best
+        }
+    };
+    Estimate { threads, serial_seconds, seconds: with(threads) }
+}
+
+fn seconds_per_byte(machine: &Machine, request: &Request) -> f64 {
+    let rates = &machine.calibration;
+    let cipher = match request.cipher {
+        CipherCost::Gcm => 1.0 / rates.gcm_bytes_per_second,
+        CipherCost::Ctr => 1.0 / rates.ctr_bytes_per_second,
+        CipherCost::CtrHmac => 1.0 / rates.ctr_bytes_per_second + 1.0 / HASH_RATE,
+        CipherCost::CbcChain if request.operation == Operation::Encrypt => 1.0 / rates.lanes_bytes_per_second,
+        CipherCost::CbcChain => 1.0 / rates.ctr_bytes_per_second,
+        CipherCost::None => 0.0,
+    };
+    let copy = 1.0 / rates.copy_bytes_per_second;
+    match request.operation {
+        Operation::Verify => cipher + copy / 2.0,
+        Operation::Rekey => 2.0 * cipher + copy,
+        Operation::Encrypt | Operation::Decrypt | Operation::Copy => cipher + copy,
+    }
+}
+
+fn milliseconds(seconds: f64) -> String {
+    format!("{:.1} ms", seconds * 1e3)
+}

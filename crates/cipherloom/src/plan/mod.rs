@@ -1,0 +1,149 @@
+//! The plan: which tasks run where, with which backend, threads, lanes, segments and buffers, and why.
+//!
+//! Pure: made from the shape of the tree, the machine's fixed costs and the request, without touching a file, a
+//! clock, the environment or a thread; so it can be printed without running (`cipherloom plan`), and tested.
+//!
+//! ```text
+//! sizes ┐
+//! costs ├─> threads ─> which entries are split ─> tasks, big ones first ─> buffers
+//! request ┘
+//! ```
+
+mod cost;
+mod describe;
+mod tasks;
+
+pub use cost::{CipherCost, Estimate};
+pub use describe::Description;
+pub use tasks::Task;
+
+use crate::machine::Machine;
+use cipherloom_kernels::Backend;
+use std::num::NonZeroUsize;
+
+/// What is to be done with the entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Plaintext in, ciphertext out.
+    Encrypt,
+    /// Ciphertext in, plaintext out.
+    Decrypt,
+    /// Ciphertext in, nothing out: every byte is authenticated.
+    Verify,
+    /// Ciphertext under one key in, ciphertext under another out; the plaintext stays in memory.
+    Rekey,
+    /// The same way through the same pipeline without a cipher: the floor that the others are measured against.
+    Copy,
+}
+
+/// What the planner is asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// What to do.
+    pub operation: Operation,
+    /// How many threads, if the user said; else the planner chooses.
+    pub threads: Option<NonZeroUsize>,
+    /// The AES backend.
+    pub backend: Backend,
+    /// Which of the machine's cipher rates applies.
+    pub cipher: CipherCost,
+    /// The largest segment, in ciphertext bytes, that must fit into a worker's buffer.
+    pub largest_segment: usize,
+    /// How many files the process may hold open at once.
+    pub open_files: usize,
+}
+
+/// Bytes that one read or write moves, if segments allow: large enough that system calls do not count, small enough
+/// that the data is still in the core's own cache when the next stage touches it.
+pub const RUN_LEN: usize = 1 << 20;
+
+/// Bytes of one entry that a lane processes before all lanes turn to their next piece.
+pub const LANE_LEN: usize = 64 << 10;
+
+/// A run's whole course, ready to execute.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What is done.
+    pub operation: Operation,
+    /// The AES backend.
+    pub backend: Backend,
+    /// Worker threads.
+    pub threads: usize,
+    /// CBC streams that each worker keeps in flight; 1 where entries are not chained.
+    pub lanes: usize,
+    /// Entries that a worker may hold open at once in lanes.
+    pub slots: usize,
+    /// Bytes that one read or write moves at most.
+    pub run_len: usize,
+    /// Bytes of buffer that each worker holds.
+    pub buffer_len: usize,
+    /// The tasks in the order in which workers take them.
+    pub tasks: Vec<Task>,
+    /// Entry indices in the order that [`Task::Entries`] ranges refer to.
+    pub order: Vec<u32>,
+    /// Entries that several workers share, in the order that [`Task::Part`] refers to.
+    pub shared: Vec<u32>,
+    /// What it should take.
+    pub estimate: Estimate,
+    /// The sum of all sizes.
+    pub total_bytes: u64,
+    /// Why so, in words.
+    pub reasons: Vec<String>,
+}
+
+impl Plan {
+    /// Plans a run over entries of these `sizes` (bytes, in the order of the tree).
+    #[must_use]
+    pub fn new(sizes: &[u64], machine: &Machine, request: &Request) -> Plan {
+        let total_bytes = sizes.iter().sum();
+        let is_chained = request.cipher == CipherCost::CbcChain && request.operation == Operation::Encrypt;
+        let mut reasons = Vec::new();
+        let estimate = cost::estimate(sizes.len(), total_bytes, machine, request, &mut reasons);
+        let division = tasks::divide(sizes, total_bytes, estimate.threads, is_chained, &mut reasons);
+        let threads = estimate.threads.min(division.tasks.len()).max(1);
+        let lanes = if is_chained { request.backend.lanes() } else { 1 };
+        // Two descriptors an entry in a lane, and a few for folders, standard streams and shared entries.
+        let slots = if is_chained {
+            (request.open_files.saturating_sub(64) / (2 * threads)).clamp(1, 4 * lanes)
+        } else {
+            1
+        };
+        if is_chained {
+            reasons.push(format!(
+                "CBC encryption is a chain within a file: {lanes} files are interleaved in each core's pipeline ({} backend)",
+                request.backend.name()
+            ));
+        }
+        let buffer_len = buffer_len(request, is_chained, lanes);
+        Plan {
+            operation: request.operation,
+            backend: request.backend,
+            threads,
+            lanes,
+            slots,
+            run_len: RUN_LEN,
+            buffer_len,
+            tasks: division.tasks,
+            order: division.order,
+            shared: division.shared,
+            estimate,
+            total_bytes,
+            reasons,
+        }
+    }
+
+    /// The most bytes that all workers' buffers take together.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> usize {
+        let buffers = if self.operation == Operation::Rekey { 2 } else { 1 };
+        self.threads * buffers * self.buffer_len
+    }
+}
+
+/// Room for a header in front, a run or a whole segment, and a byte to notice that a file has grown.
+fn buffer_len(request: &Request, is_chained: bool, lanes: usize) -> usize {
+    const HEADER_ROOM: usize = 128;
+    let content =
+        if is_chained { lanes * (LANE_LEN + HEADER_ROOM) } else { RUN_LEN.max(request.largest_segment) };
+    HEADER_ROOM + content + 1
+}

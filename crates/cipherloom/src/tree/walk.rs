@@ -1,0 +1,151 @@
+//! Lists a tree with the standard library's folder reading (portable; relative to folder handles where the system
+//! has them), parents before children, without recursion so that depth costs no stack.
+
+use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
+use crate::Error;
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+
+pub(super) fn list(source: &Path, selection: &Selection) -> Result<Tree, Error> {
+    // The root may be named through a link: the user pointed at it.
+    let metadata = fs::metadata(source).map_err(|error| Error::io("read the source", error))?;
+    if metadata.is_file() {
+        return single_file(source, &metadata);
+    }
+    if !metadata.is_dir() {
+        return Err(Error::NeitherFileNorFolder);
+    }
+    let mut tree = empty_tree(source.to_owned(), attributes(&metadata), false);
+    let mut next = 0;
+    while next < tree.directories.len() {
+        if let Err(error) = list_directory(&mut tree, next, selection) {
+            let path = tree.root.join(&tree.directories[next].path);
+            tree.unlisted.push(Unlisted { path, error: Error::io("read the folder", error) });
+        }
+        next += 1;
+    }
+    Ok(tree)
+}
+
+fn single_file(source: &Path, metadata: &Metadata) -> Result<Tree, Error> {
+    let name = source.file_name().ok_or(Error::NeitherFileNorFolder)?.to_owned();
+    let folder = match source.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let folder_metadata = fs::metadata(&folder).map_err(|error| Error::io("read the folder", error))?;
+    let mut tree = empty_tree(folder, attributes(&folder_metadata), true);
+    tree.entries.push(Entry { directory: 0, name, size: metadata.len(), attributes: attributes(metadata) });
+    Ok(tree)
+}
+
+fn empty_tree(root: PathBuf, attributes: Attributes, is_single_file: bool) -> Tree {
+    Tree {
+        root,
+        directories: vec![Directory { path: PathBuf::new(), attributes }],
+        entries: Vec::new(),
+        links: Vec::new(),
+        passed_over: super::PassedOver::default(),
+        unlisted: Vec::new(),
+        is_single_file,
+    }
+}
+
+fn list_directory(tree: &mut Tree, index: usize, selection: &Selection) -> std::io::Result<()> {
+    let relative = tree.directories[index].path.clone();
+    let directory = u32::try_from(index).map_err(|_| std::io::Error::other("more than 2^32 folders"))?;
+    for item in fs::read_dir(tree.root.join(&relative))? {
+        let item = item?;
+        let name = item.file_name();
+        let kind = item.file_type()?;
+        if !selection.takes_everything() {
+            let path = relative.join(&name);
+            let out = if kind.is_dir() { selection.leaves_out(&path) } else { !selection.takes_file(&path) };
+            if out {
+                tree.passed_over.excluded += 1;
+                continue;
+            }
+        }
+        if kind.is_symlink() {
+            tree.links.push(Link { directory, name });
+            continue;
+        }
+        if !kind.is_dir() && !kind.is_file() {
+            tree.passed_over.special += 1;
+            continue;
+        }
+        match item.metadata() {
+            Ok(metadata) if kind.is_dir() => tree
+                .directories
+                .push(Directory { path: relative.join(&name), attributes: attributes(&metadata) }),
+            Ok(metadata) => {
+                tree.entries.push(Entry {
+                    directory,
+                    name,
+                    size: metadata.len(),
+                    attributes: attributes(&metadata),
+                });
+            }
+            Err(error) => {
+                let path = tree.root.join(&relative).join(&name);
+                tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn attributes(metadata: &Metadata) -> Attributes {
+    Attributes { permissions: permissions(metadata), modified: metadata.modified().ok() }
+}
+
+/// Without the bits that let a program run as somebody else: an output is not the program that these were given to.
+#[cfg(unix)]
+fn permissions(metadata: &Metadata) -> fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    fs::Permissions::from_mode(metadata.permissions().mode() & !0o7000)
+}
+
+#[cfg(not(unix))]
+fn permissions(metadata: &Metadata) -> fs::Permissions {
+    metadata.permissions()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_files_folders_and_counts_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/b/deep"), b"12345").unwrap();
+        fs::write(root.join("top"), b"1").unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("top", root.join("link")).unwrap();
+            let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+        }
+        let tree = Tree::list(root, &Selection::default()).unwrap();
+        assert_eq!(tree.total_bytes(), 6);
+        let mut paths: Vec<_> = tree.entries.iter().map(|entry| tree.relative_path(entry)).collect();
+        paths.sort();
+        assert_eq!(paths, [PathBuf::from("a/b/deep"), PathBuf::from("top")]);
+        #[cfg(unix)]
+        assert_eq!((tree.links.len(), tree.passed_over.special), (1, 1));
+        for (index, directory) in tree.directories.iter().enumerate().skip(1) {
+            let parent = directory.path.parent().unwrap();
+            assert!(tree.directories[..index].iter().any(|earlier| earlier.path == parent));
+        }
+    }
+
+    #[test]
+    fn a_single_file_is_a_tree_of_one() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("one"), b"abc").unwrap();
+        let tree = Tree::list(&folder.path().join("one"), &Selection::default()).unwrap();
+        assert!(tree.is_single_file);
+        assert_eq!(tree.relative_path(&tree.entries[0]), PathBuf::from("one"));
+    }
+}

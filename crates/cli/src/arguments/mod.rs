@@ -1,0 +1,99 @@
+//! The command line, as types. Each command's arguments stand in a file of their own.
+
+mod keygen;
+mod transform;
+
+pub use keygen::KeygenArguments;
+pub use transform::{
+    CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
+    FormatName, IfExistsArgument, LinksArgument, OutputArguments, RekeyArguments, TreeArguments,
+    VerifyArguments,
+};
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Encrypt, verify, decrypt and re-key trees of files on every core, in formats that others can open.
+#[derive(Debug, Parser)]
+#[command(name = "cipherloom", version, max_term_width = 100, arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cipherloom encrypt books sealed --new-key key.json   make a key and encrypt a folder with it
+  cipherloom verify  sealed --key key.json             check every byte, write nothing
+  cipherloom decrypt sealed opened --key key.json      get the files back
+
+`cipherloom help COMMAND` tells more about each command, `cipherloom man` prints the manual page.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a key file (a Tink keyset), plain or wrapped with age
+    Keygen(KeygenArguments),
+    /// Encrypt a file or a folder
+    Encrypt(EncryptArguments),
+    /// Decrypt a file or a folder
+    Decrypt(DecryptArguments),
+    /// Authenticate every byte of a file or a folder, writing nothing
+    Verify(VerifyArguments),
+    /// Decrypt and encrypt under another key in one pass; no plaintext touches the disk
+    Rekey(RekeyArguments),
+    /// Show what would run where, with which lanes, segments and buffers, and why
+    Plan(PlanArguments),
+    /// Tell what can be told of a file without its key
+    Inspect(InspectArguments),
+    /// List this machine's CPU, its features, and the backends for AES
+    Devices(DevicesArguments),
+    /// Measure this machine's fixed costs once, for better plans
+    Calibrate(CalibrateArguments),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell to complete for
+        #[arg(value_parser = clap::builder::EnumValueParser::<clap_complete::Shell>::new())]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page (roff): `cipherloom man | man -l -`
+    Man,
+    /// The same way through the pipeline without a cipher: what the other commands are measured against
+    #[command(hide = true)]
+    Floor(FloorArguments),
+}
+
+#[derive(Debug, Args)]
+pub struct PlanArguments {
+    #[command(flatten)]
+    pub tree: TreeArguments,
+    #[command(flatten)]
+    pub format: FormatArguments,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct InspectArguments {
+    /// The file to look at
+    pub file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DevicesArguments {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CalibrateArguments {
+    /// Where to write the small files to measure with; default: the folder for temporary files
+    #[arg(long, value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

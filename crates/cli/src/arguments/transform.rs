@@ -1,0 +1,241 @@
+//! Arguments of the commands that take a tree through the pipeline: encrypt, decrypt, verify, rekey.
+
+use cipherloom::key::Template;
+use clap::{Args, ValueEnum};
+use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cipherloom encrypt books sealed --new-key key.json
+  cipherloom encrypt books sealed --key key.age --passphrase-file secret.txt
+  cipherloom encrypt books sealed --key key.json --if-exists skip          resume a stopped run
+  cipherloom encrypt books sealed --format raw --cipher aes-128-cbc --raw-key key.hex
+  cipherloom encrypt books sealed --format openssl --cipher aes-256-cbc --passphrase-file secret.txt
+  tar c books | cipherloom encrypt - - --key key.json > books.tar.enc")]
+pub struct EncryptArguments {
+    #[command(flatten)]
+    pub tree: TreeArguments,
+    #[command(flatten)]
+    pub output: OutputArguments,
+    /// Make this key file first; never overwrites one
+    #[arg(long, value_name = "FILE", conflicts_with = "key")]
+    pub new_key: Option<PathBuf>,
+    /// Kind and segment size of the key that --new-key makes
+    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true)]
+    pub template: Template,
+    #[command(flatten)]
+    pub format: FormatArguments,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cipherloom decrypt sealed opened --key key.json
+  cipherloom decrypt sealed/chapter.enc - --key key.json | less")]
+pub struct DecryptArguments {
+    #[command(flatten)]
+    pub tree: TreeArguments,
+    #[command(flatten)]
+    pub output: OutputArguments,
+    #[command(flatten)]
+    pub format: FormatArguments,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cipherloom verify sealed --key key.json
+  cipherloom verify sealed --key key.json --json | jq 'select(.event == \"failed\")'")]
+pub struct VerifyArguments {
+    #[command(flatten)]
+    pub tree: TreeArguments,
+    /// The suffix that encryption added to names (needed with --bind-path)
+    #[arg(long, value_name = "SUFFIX", default_value = "", hide_default_value = true)]
+    pub suffix: OsString,
+    #[command(flatten)]
+    pub format: FormatArguments,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  cipherloom rekey sealed resealed --key old.json --to new.json")]
+pub struct RekeyArguments {
+    #[command(flatten)]
+    pub tree: TreeArguments,
+    #[command(flatten)]
+    pub output: OutputArguments,
+    /// The key file to encrypt under (Tink keyset, plain or wrapped; for cobblestone a raw key)
+    #[arg(long, value_name = "FILE")]
+    pub to: PathBuf,
+    #[command(flatten)]
+    pub format: FormatArguments,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct FloorArguments {
+    #[command(flatten)]
+    pub tree: TreeArguments,
+    #[command(flatten)]
+    pub output: OutputArguments,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct TreeArguments {
+    /// The file or folder to read; `-` for standard input
+    #[arg(value_name = "SRC")]
+    pub source: PathBuf,
+    /// Take only files whose name (or path, if GLOB has a `/`) matches (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// Leave out files and folders that match (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct OutputArguments {
+    /// The folder (or file, if SRC is one) to write; `-` for standard output
+    #[arg(value_name = "DST")]
+    pub destination: PathBuf,
+    /// What to do where an output exists; `skip` resumes a stopped run
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "fail|skip|overwrite",
+        hide_possible_values = true
+    )]
+    pub if_exists: IfExistsArgument,
+    /// What to do with symbolic links: pass over, or make again as links
+    #[arg(long, value_enum, default_value_t, value_name = "skip|copy", hide_possible_values = true)]
+    pub links: LinksArgument,
+    /// Added to names when encrypting, removed when decrypting
+    #[arg(long, value_name = "SUFFIX", default_value = "", hide_default_value = true)]
+    pub suffix: OsString,
+    /// Force every output to stable storage before it gets its name
+    #[arg(long)]
+    pub durable: bool,
+    /// Only show the plan
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct FormatArguments {
+    /// The format of the encrypted side
+    #[arg(long, value_enum, default_value_t, help_heading = "Format and keys")]
+    pub format: FormatName,
+    /// Key file for tink: a keyset (JSON), plain or wrapped in an age file
+    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
+    pub key: Option<PathBuf>,
+    /// Age identity file that opens a wrapped key file
+    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
+    pub identity: Option<PathBuf>,
+    /// Read the passphrase from the first line of FILE (else CIPHERLOOM_PASSPHRASE, else a prompt)
+    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
+    pub passphrase_file: Option<PathBuf>,
+    /// Key file for raw and cobblestone: hex digits, or the bytes themselves
+    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
+    pub raw_key: Option<PathBuf>,
+    /// Cipher for raw and openssl
+    #[arg(long, value_enum, value_name = "CIPHER", help_heading = "Format and keys")]
+    pub cipher: Option<CipherName>,
+    /// Fixed initialisation vector for raw, 32 hex digits; default: random, in front of each file
+    #[arg(long, value_name = "HEX", help_heading = "Format and keys")]
+    pub iv: Option<String>,
+    /// Allow one fixed --iv for several files in CTR mode, which reveals their XOR to anybody
+    #[arg(long, help_heading = "Format and keys")]
+    pub reuse_keystream_and_reveal_plaintext: bool,
+    /// Iterations of PBKDF2 for openssl
+    #[arg(long, value_name = "N", default_value = "10000", help_heading = "Format and keys")]
+    pub pbkdf2_iterations: NonZeroU32,
+    /// Context for cobblestone; must be the same for decryption
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Format and keys"
+    )]
+    pub context: String,
+    /// Bind each file's relative path to its ciphertext (tink): a file moved or renamed no longer opens
+    #[arg(long, help_heading = "Format and keys")]
+    pub bind_path: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CommonArguments {
+    /// Worker threads; default: as many as pay on this machine for this tree
+    #[arg(long, value_name = "N", help_heading = "Running")]
+    pub threads: Option<NonZeroUsize>,
+    /// AES backend; default: the best that this CPU has (`cipherloom devices` lists them)
+    #[arg(long, value_name = "NAME", help_heading = "Running")]
+    pub backend: Option<String>,
+    /// Print one JSON object a line for each entry, then a summary object
+    #[arg(long, help_heading = "Running")]
+    pub json: bool,
+    /// Print errors only
+    #[arg(long, short, help_heading = "Running", conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Print a line for each file, and the plan
+    #[arg(long, short, help_heading = "Running")]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum FormatName {
+    /// Tink Streaming AEAD
+    #[default]
+    Tink,
+    /// C2SP chunked encryption
+    Cobblestone,
+    /// What `openssl enc -pbkdf2 -salt` writes
+    Openssl,
+    /// AES in CBC or CTR mode and nothing else
+    Raw,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum IfExistsArgument {
+    #[default]
+    Fail,
+    Skip,
+    Overwrite,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LinksArgument {
+    #[default]
+    Skip,
+    Copy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CipherName {
+    #[value(name = "aes-128-cbc")]
+    Aes128Cbc,
+    #[value(name = "aes-192-cbc")]
+    Aes192Cbc,
+    #[value(name = "aes-256-cbc")]
+    Aes256Cbc,
+    #[value(name = "aes-128-ctr")]
+    Aes128Ctr,
+    #[value(name = "aes-192-ctr")]
+    Aes192Ctr,
+    #[value(name = "aes-256-ctr")]
+    Aes256Ctr,
+}

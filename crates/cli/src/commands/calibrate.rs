@@ -1,0 +1,39 @@
+//! `cipherloom calibrate`: measures this machine once and keeps the figures for the planner.
+
+use crate::arguments::CalibrateArguments;
+use crate::cache;
+use crate::exit_code::ExitCode;
+use crate::output;
+use anyhow::Context;
+use cipherloom::Backend;
+use cipherloom::machine::calibrate;
+
+pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
+    let path =
+        cache::calibration_file().context("no folder to keep the figures in; set HOME or XDG_CACHE_HOME")?;
+    let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let calibration = calibrate(&folder, Backend::best()).with_context(|| output::printable(&folder))?;
+    let parent = path.parent().context("the cache folder has no parent")?;
+    let keep = || -> std::io::Result<()> {
+        std::fs::create_dir_all(parent)?;
+        let file = tempfile::NamedTempFile::new_in(parent)?;
+        std::fs::write(file.path(), calibration.to_json())?;
+        file.persist(&path)?;
+        Ok(())
+    };
+    keep().with_context(|| format!("{}: cannot keep the figures", path.display()))?;
+    if arguments.json {
+        output::print_line(&serde_json::to_value(&calibration)?);
+        return Ok(ExitCode::Success);
+    }
+    for (name, figure) in calibration.figures() {
+        let figure = if name.ends_with("/s") {
+            format!("{}/s", output::size(figure as u64))
+        } else {
+            format!("{figure:.0}")
+        };
+        println!("{name:<34}{figure:>14}");
+    }
+    println!("kept in {}", path.display());
+    Ok(ExitCode::Success)
+}

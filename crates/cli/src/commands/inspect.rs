@@ -1,0 +1,110 @@
+//! `cipherloom inspect`: what can be told of a file without its key.
+
+use crate::arguments::InspectArguments;
+use crate::exit_code::ExitCode;
+use crate::output;
+use anyhow::Context;
+use cipherloom::format::{Certainty, Finding, RECOGNISE_LEN, Recognised, recognise};
+use cipherloom::key::wrapped::LockKind;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read;
+
+pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
+    let path = output::printable(&arguments.file);
+    let file = File::open(&arguments.file).with_context(|| path.clone())?;
+    let length = file.metadata().with_context(|| path.clone())?.len();
+    let mut head = Vec::new();
+    file.take(RECOGNISE_LEN as u64).read_to_end(&mut head).with_context(|| path.clone())?;
+    let findings = recognise(&head, length);
+    if arguments.json {
+        let findings: Vec<Value> = findings.iter().map(finding_json).collect();
+        output::print_line(
+            &json!({ "file": arguments.file.to_string_lossy(), "bytes": length, "findings": findings }),
+        );
+        return Ok(ExitCode::Success);
+    }
+    println!("{path}: {}", output::size(length));
+    if findings.is_empty() {
+        println!(
+            "nothing that marks an encrypted file; raw ciphertext looks like this, and so do other files"
+        );
+    }
+    for finding in &findings {
+        let (name, rows) = describe(&finding.what);
+        println!("{}{name}", if finding.certainty == Certainty::Certain { "" } else { "possibly " });
+        for (key, value) in rows {
+            println!("  {key:<18}{value}");
+        }
+    }
+    Ok(ExitCode::Success)
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    let (name, rows) = describe(&finding.what);
+    let mut object = json!({ "what": name, "certain": finding.certainty == Certainty::Certain });
+    for (key, value) in rows {
+        let key = key.replace(' ', "_");
+        // A row that may stand several times is a list.
+        match &mut object[&key] {
+            Value::Array(values) => values.push(value.into()),
+            slot if key == "with_template" => *slot = json!([value]),
+            slot => *slot = value.into(),
+        }
+    }
+    object
+}
+
+type Rows = Vec<(&'static str, String)>;
+
+fn describe(what: &Recognised) -> (&'static str, Rows) {
+    match what {
+        Recognised::Age { armored, lock } => {
+            let lock = match lock {
+                Some(LockKind::Passphrase) => "a passphrase",
+                Some(LockKind::Recipients) => "an age identity",
+                None => "unknown (the header is not whole)",
+            };
+            (
+                "age file",
+                vec![
+                    ("form", if *armored { "letters" } else { "binary" }.to_owned()),
+                    ("opens with", lock.to_owned()),
+                ],
+            )
+        }
+        Recognised::Keyset => ("Tink keyset, not wrapped: keep it secret", Vec::new()),
+        Recognised::OpenSsl { salt, body_len } => (
+            "openssl enc stream",
+            vec![
+                ("salt", hex(salt)),
+                ("ciphertext bytes", body_len.to_string()),
+                ("mode", if body_len % 16 == 0 && *body_len > 0 { "CBC or CTR" } else { "CTR" }.to_owned()),
+            ],
+        ),
+        Recognised::Tink { derived_key_size, salt, nonce_prefix, templates } => {
+            let mut rows = vec![
+                ("derived key bits", (derived_key_size * 8).to_string()),
+                ("salt", hex(salt)),
+                ("nonce prefix", hex(nonce_prefix)),
+            ];
+            for (template, plaintext) in templates {
+                rows.push(("with template", format!("{template}: {plaintext} bytes of plaintext")));
+            }
+            ("Tink stream", rows)
+        }
+        Recognised::Cobblestone { salt, plaintext_len } => (
+            "Cobblestone stream",
+            vec![
+                ("segment bytes", "16384".to_owned()),
+                ("salt", hex(salt)),
+                ("plaintext bytes", plaintext_len.to_string()),
+            ],
+        ),
+        _ => ("something newer than this program", Vec::new()),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,10 @@
+//! The commands: each takes its arguments and returns how the process ends.
+
+pub mod calibrate;
+pub mod devices;
+pub mod inspect;
+pub mod keygen;
+pub mod manual;
+pub mod plan;
+pub mod stream;
+pub mod transform;

@@ -1,0 +1,105 @@
+//! A single stream with `-`: from standard input, to standard output, or both.
+
+use super::transform::{style, usage};
+use crate::arguments::CommonArguments;
+use crate::exit_code::ExitCode;
+use crate::output::{self, Style};
+use anyhow::Context;
+use cipherloom::{IfExists, Job, Summary, Tree, Unobserved, translate_stream};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+
+/// Bytes that standard output gathers before a system call.
+const OUTPUT_BUFFER: usize = 64 << 10;
+
+/// Standard input to the job's destination, a file or `-`; nowhere when verifying.
+pub fn from_standard_input(verb: &str, job: &Job<'_>, common: &CommonArguments) -> anyhow::Result<ExitCode> {
+    refuse_bound_path(job)?;
+    let mut source = io::stdin().lock();
+    let summary = match job.destination.as_deref() {
+        None => translate_stream(job.work, b"", &mut source, &mut io::sink(), &Unobserved)
+            .context("standard input")?,
+        Some(path) if path == Path::new("-") => {
+            to_output(job, &mut source, common).context("standard input")?
+        }
+        Some(path) => to_file(job, &mut source, path)?,
+    };
+    report(verb, &summary, common);
+    Ok(ExitCode::Success)
+}
+
+/// A single file to standard output.
+pub fn to_standard_output(
+    verb: &str,
+    tree: &Tree,
+    job: &Job<'_>,
+    common: &CommonArguments,
+) -> anyhow::Result<ExitCode> {
+    refuse_bound_path(job)?;
+    let entry = tree.entries.first().filter(|_| tree.is_single_file);
+    let entry =
+        entry.ok_or_else(|| usage("only a single file goes to standard output; name a folder as DST"))?;
+    let path = tree.root.join(&entry.name);
+    let mut source = File::open(&path).with_context(|| output::printable(&path))?;
+    let summary = to_output(job, &mut source, common).with_context(|| output::printable(&path))?;
+    report(verb, &summary, common);
+    Ok(ExitCode::Success)
+}
+
+fn refuse_bound_path(job: &Job<'_>) -> anyhow::Result<()> {
+    if job.bind_path {
+        return Err(usage("a stream has no path to bind; leave --bind-path out, or name files"));
+    }
+    Ok(())
+}
+
+fn to_output(job: &Job<'_>, source: &mut dyn Read, common: &CommonArguments) -> anyhow::Result<Summary> {
+    if common.json {
+        return Err(usage("--json prints to standard output, where the content goes; name a file as DST"));
+    }
+    let stdout = io::stdout();
+    if job.work.sealing().is_some() && stdout.is_terminal() {
+        return Err(usage("ciphertext is not for terminals; send standard output to a file or a pipe"));
+    }
+    let mut sink = io::BufWriter::with_capacity(OUTPUT_BUFFER, stdout.lock());
+    Ok(translate_stream(job.work, b"", source, &mut sink, &Unobserved)?)
+}
+
+/// The file gets its name only when the stream has ended well.
+fn to_file(job: &Job<'_>, source: &mut dyn Read, path: &Path) -> anyhow::Result<Summary> {
+    let name = || output::printable(path);
+    let exists = path.symlink_metadata().is_ok();
+    if exists && job.if_exists == IfExists::Fail {
+        return Err(cipherloom::Error::OutputExists).with_context(name);
+    }
+    if exists && job.if_exists == IfExists::Skip {
+        return Ok(Summary { skipped: 1, ..Summary::default() });
+    }
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".cipherloom-")
+        .tempfile_in(folder)
+        .with_context(|| format!("{}: cannot create the output", name()))?;
+    let summary =
+        translate_stream(job.work, b"", source, &mut file, &Unobserved).context("standard input")?;
+    if job.durable {
+        file.as_file().sync_all().with_context(name)?;
+    }
+    let kept =
+        if job.if_exists == IfExists::Overwrite { file.persist(path) } else { file.persist_noclobber(path) };
+    kept.map_err(|refused| refused.error)
+        .with_context(|| format!("{}: cannot give the output its name", name()))?;
+    Ok(summary)
+}
+
+fn report(verb: &str, summary: &Summary, common: &CommonArguments) {
+    match style(common) {
+        Style::Json => output::print_line(&output::summary_json(summary)),
+        Style::Verbose => {
+            let _ =
+                writeln!(io::stderr(), "{verb} {} in {:.3} s", output::size(summary.bytes), summary.seconds);
+        }
+        Style::Plain | Style::Quiet => {}
+    }
+}

@@ -1,0 +1,287 @@
+//! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
+
+use super::{keygen, plan, stream};
+use crate::arguments::{
+    CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
+    IfExistsArgument, LinksArgument, OutputArguments, RekeyArguments, TreeArguments, VerifyArguments,
+};
+use crate::exit_code::{self, ExitCode, UsageError};
+use crate::output::{self, Printer, Style};
+use crate::progress::{Counters, Progress};
+use crate::{cache, keys};
+use anyhow::{Context, anyhow};
+use cipherloom::{
+    Backend, Format, IfExists, Job, Links, Machine, Selection, Summary, Tree, Work, machine::Calibration,
+};
+use std::path::{Path, PathBuf};
+
+pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
+    let machine = machine(&arguments.common)?;
+    let source = Source::look(&arguments.tree)?;
+    let format = match &arguments.new_key {
+        // The key is made last of all that can fail before the run, so that a mistyped source leaves none behind.
+        Some(path) if arguments.format.format == FormatName::Tink && !arguments.output.dry_run => {
+            Format::tink(keygen::make_plain(path, arguments.template)?, machine.backend)?
+        }
+        Some(_) if arguments.format.format == FormatName::Tink => {
+            Format::tink(cipherloom::key::Keyset::generate(arguments.template)?, machine.backend)?
+        }
+        Some(_) => return Err(usage("--new-key makes a Tink keyset; leave it out with other formats")),
+        None => keys::format(&arguments.format, machine.backend)?,
+    };
+    refuse_keystream_reuse(&arguments.format, &source)?;
+    let job = job(Work::Encrypt(&format), &source, &arguments.output, &arguments.format)?;
+    go("encrypted", source, job, &machine, &arguments.common, arguments.output.dry_run)
+}
+
+pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
+    let machine = machine(&arguments.common)?;
+    let source = Source::look(&arguments.tree)?;
+    let format = keys::format(&arguments.format, machine.backend)?;
+    let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
+    go("decrypted", source, job, &machine, &arguments.common, arguments.output.dry_run)
+}
+
+pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
+    let machine = machine(&arguments.common)?;
+    let source = Source::look(&arguments.tree)?;
+    let format = keys::format(&arguments.format, machine.backend)?;
+    if !format.is_authenticated() {
+        return Err(usage(
+            "this format carries nothing to verify; only tink and cobblestone are authenticated",
+        ));
+    }
+    let mut job = Job::new(Work::Verify(&format), None);
+    job.suffix.clone_from(&arguments.suffix);
+    job.bind_path = binds(&arguments.format, &format)?;
+    go("verified", source, job, &machine, &arguments.common, false)
+}
+
+pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
+    let machine = machine(&arguments.common)?;
+    let source = Source::look(&arguments.tree)?;
+    let from = keys::format(&arguments.format, machine.backend)?;
+    let to = keys::with_key(&arguments.format, &arguments.to, machine.backend)?;
+    let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
+    go("re-keyed", source, job, &machine, &arguments.common, arguments.output.dry_run)
+}
+
+pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
+    let machine = machine(&arguments.common)?;
+    let source = Source::look(&arguments.tree)?;
+    let mut job = Job::new(Work::Copy, None);
+    place(&mut job, &source, &arguments.output)?;
+    go("copied", source, job, &machine, &arguments.common, arguments.output.dry_run)
+}
+
+/// What the run reads.
+pub enum Source {
+    Tree(Tree),
+    StandardInput,
+}
+
+impl Source {
+    pub fn look(arguments: &TreeArguments) -> anyhow::Result<Source> {
+        if arguments.source == Path::new("-") {
+            return Ok(Source::StandardInput);
+        }
+        let selection = Selection::new(&arguments.include, &arguments.exclude)?;
+        let tree = Tree::list(&arguments.source, &selection);
+        tree.map(Source::Tree).with_context(|| output::printable(&arguments.source))
+    }
+}
+
+/// This machine, with the backend and the calibration to go by.
+pub fn machine(arguments: &CommonArguments) -> anyhow::Result<Machine> {
+    // An explicit number of threads leaves nothing for the calibration to decide.
+    let calibration = if arguments.threads.is_some() { Calibration::default() } else { cache::calibration() };
+    let mut machine = Machine::detect(calibration);
+    if let Some(name) = &arguments.backend {
+        let known = || Backend::ALL.map(Backend::name).join(", ");
+        let backend = Backend::from_name(name)
+            .ok_or_else(|| usage(format!("there is no backend {name:?}; the backends are {}", known())))?;
+        if !backend.is_available() {
+            return Err(usage(format!(
+                "this CPU cannot run the backend {name}; `cipherloom devices` lists those it can"
+            )));
+        }
+        machine.backend = backend;
+    }
+    Ok(machine)
+}
+
+fn job<'f>(
+    work: Work<'f>,
+    source: &Source,
+    output: &OutputArguments,
+    format: &FormatArguments,
+) -> anyhow::Result<Job<'f>> {
+    let mut job = Job::new(work, None);
+    for side in [work.opening(), work.sealing()].into_iter().flatten() {
+        job.bind_path = binds(format, side)?;
+    }
+    place(&mut job, source, output)?;
+    Ok(job)
+}
+
+fn binds(arguments: &FormatArguments, format: &Format) -> anyhow::Result<bool> {
+    if arguments.bind_path && !format.binds_associated_data() {
+        return Err(usage(format!(
+            "--format {} has no place to bind a path; leave --bind-path out",
+            format.name()
+        )));
+    }
+    Ok(arguments.bind_path)
+}
+
+/// Where the outputs go.
+fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow::Result<()> {
+    job.if_exists = match output.if_exists {
+        IfExistsArgument::Fail => IfExists::Fail,
+        IfExistsArgument::Skip => IfExists::Skip,
+        IfExistsArgument::Overwrite => IfExists::Overwrite,
+    };
+    job.links = match output.links {
+        LinksArgument::Skip => Links::Skip,
+        LinksArgument::Copy => Links::Copy,
+    };
+    job.suffix.clone_from(&output.suffix);
+    job.durable = output.durable;
+    let destination = &output.destination;
+    let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
+    if let Source::Tree(Tree { is_single_file: true, .. }) = source
+        && !is_folder
+    {
+        // Like cp: a file goes to the file of that name.
+        let name = destination.file_name().ok_or_else(|| usage("DST names no file"))?;
+        job.single_name = Some(name.to_owned());
+        let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
+        job.destination = Some(parent.map_or_else(|| PathBuf::from("."), Path::to_owned));
+    } else {
+        job.destination = Some(destination.clone());
+    }
+    Ok(())
+}
+
+fn refuse_keystream_reuse(arguments: &FormatArguments, source: &Source) -> anyhow::Result<()> {
+    use crate::arguments::CipherName::{Aes128Ctr, Aes192Ctr, Aes256Ctr};
+    let is_counter = matches!(arguments.cipher, Some(Aes128Ctr | Aes192Ctr | Aes256Ctr));
+    let is_fixed = arguments.format == FormatName::Raw && arguments.iv.is_some();
+    let several = matches!(source, Source::Tree(tree) if tree.entries.len() > 1);
+    if is_counter && is_fixed && several && !arguments.reuse_keystream_and_reveal_plaintext {
+        return Err(usage(
+            "one --iv for several files in CTR mode encrypts them with the same keystream, which reveals their XOR; \
+             leave --iv out for a random one in front of each file \
+             (or insist with --reuse-keystream-and-reveal-plaintext)",
+        ));
+    }
+    Ok(())
+}
+
+fn go(
+    verb: &str,
+    source: Source,
+    job: Job<'_>,
+    machine: &Machine,
+    common: &CommonArguments,
+    dry_run: bool,
+) -> anyhow::Result<ExitCode> {
+    warn_unauthenticated(&job, common);
+    let tree = match source {
+        Source::Tree(tree) => tree,
+        Source::StandardInput => return stream::from_standard_input(verb, &job, common),
+    };
+    if job.destination.as_deref() == Some(Path::new("-")) || job.single_name.as_deref() == Some("-".as_ref())
+    {
+        return stream::to_standard_output(verb, &tree, &job, common);
+    }
+    let plan = job.plan(&tree, machine, common.threads);
+    let style = style(common);
+    if dry_run {
+        plan::print(&plan, common.json);
+        return Ok(ExitCode::Success);
+    }
+    if style == Style::Verbose {
+        plan::print(&plan, false);
+    }
+    let counters: &'static Counters = Box::leak(Box::default());
+    let progress = match style {
+        Style::Plain => Progress::start(counters, tree.total_bytes(), tree.entries.len() as u64),
+        _ => None,
+    };
+    let printer = Printer { style, counters };
+    let ended = cipherloom::run(&tree, &plan, &job, &printer);
+    if let Some(progress) = progress {
+        progress.finish();
+    }
+    let summary =
+        ended.with_context(|| job.destination.as_deref().map(output::printable).unwrap_or_default())?;
+    report(verb, &tree, &job, &summary, style);
+    Ok(exit_code::of_summary(&summary))
+}
+
+pub fn style(common: &CommonArguments) -> Style {
+    match common {
+        CommonArguments { json: true, .. } => Style::Json,
+        CommonArguments { quiet: true, .. } => Style::Quiet,
+        CommonArguments { verbose: true, .. } => Style::Verbose,
+        _ => Style::Plain,
+    }
+}
+
+fn warn_unauthenticated(job: &Job<'_>, common: &CommonArguments) {
+    let formats = [job.work.opening(), job.work.sealing()];
+    if let Some(format) = formats.into_iter().flatten().find(|format| !format.is_authenticated())
+        && !common.quiet
+    {
+        eprintln!(
+            "cipherloom: warning: --format {} is not authenticated: changes to its files go unnoticed",
+            format.name()
+        );
+    }
+}
+
+fn report(verb: &str, tree: &Tree, job: &Job<'_>, summary: &Summary, style: Style) {
+    match style {
+        Style::Json => {
+            let mut object = output::summary_json(summary);
+            object["links_passed_over"] = passed_links(tree, job).into();
+            object["special_passed_over"] = tree.passed_over.special.into();
+            object["excluded"] = tree.passed_over.excluded.into();
+            output::print_line(&object);
+        }
+        Style::Quiet => {}
+        Style::Plain | Style::Verbose => eprintln!("{}", sentence(verb, tree, job, summary)),
+    }
+}
+
+fn passed_links(tree: &Tree, job: &Job<'_>) -> u64 {
+    if job.links == Links::Copy { 0 } else { tree.links.len() as u64 }
+}
+
+fn sentence(verb: &str, tree: &Tree, job: &Job<'_>, summary: &Summary) -> String {
+    let rate = output::size((summary.bytes as f64 / summary.seconds.max(1e-9)) as u64);
+    let mut text = format!(
+        "{verb} {}, {} in {:.3} s ({rate}/s)",
+        output::files(summary.files),
+        output::size(summary.bytes),
+        summary.seconds
+    );
+    for (count, what) in [
+        (summary.skipped, "skipped (output exists)"),
+        (summary.links, "links copied"),
+        (passed_links(tree, job), "links passed over (--links copy keeps them)"),
+        (tree.passed_over.special, "FIFOs, sockets or devices passed over"),
+        (tree.passed_over.excluded, "left out by globs"),
+        (summary.failed, "FAILED"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!("; {count} {what}"));
+        }
+    }
+    text
+}
+
+pub fn usage(message: impl Into<String>) -> anyhow::Error {
+    anyhow!(UsageError(message.into()))
+}

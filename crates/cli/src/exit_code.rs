@@ -1,0 +1,94 @@
+//! Every exit code, in one place. The manual page prints this table.
+
+use cipherloom::{Error, Summary};
+
+/// How the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitCode {
+    /// Everything was done (or skipped as asked).
+    Success = 0,
+    /// Nothing was done: the error message says why.
+    Failure = 1,
+    /// The arguments make no sense.
+    Usage = 2,
+    /// Some entries failed, the others are done.
+    Partial = 3,
+    /// A key, keyset or passphrase is missing, damaged or wrong.
+    Key = 4,
+    /// At least one entry's content is not authentic: damaged, tampered with, truncated, or made with another key.
+    Unauthentic = 5,
+}
+
+impl ExitCode {
+    /// All codes with their meaning, for the manual page.
+    pub const ALL: [(ExitCode, &'static str); 6] = [
+        (ExitCode::Success, "everything was done, or skipped as asked"),
+        (ExitCode::Failure, "nothing was done; the message says why"),
+        (ExitCode::Usage, "the arguments make no sense"),
+        (ExitCode::Partial, "some entries failed, the others are done"),
+        (ExitCode::Key, "a key, keyset or passphrase is missing, damaged or wrong"),
+        (
+            ExitCode::Unauthentic,
+            "at least one entry is not authentic (damaged, tampered with, truncated, or made with another key); others may be done",
+        ),
+    ];
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        std::process::ExitCode::from(code as u8)
+    }
+}
+
+/// The code for a run that ended.
+pub fn of_summary(summary: &Summary) -> ExitCode {
+    match summary {
+        Summary { unauthentic: 1.., .. } => ExitCode::Unauthentic,
+        Summary { failed: 0, .. } => ExitCode::Success,
+        Summary { files: 0, skipped: 0, .. } => ExitCode::Failure,
+        _ => ExitCode::Partial,
+    }
+}
+
+/// The code for an error that ended the command.
+pub fn of(error: &anyhow::Error) -> ExitCode {
+    match error.downcast_ref::<Error>() {
+        Some(error) if error.is_authentication() => ExitCode::Unauthentic,
+        Some(error) if error.is_key() => ExitCode::Key,
+        _ if error.is::<UsageError>() => ExitCode::Usage,
+        _ => ExitCode::Failure,
+    }
+}
+
+/// Arguments that are well formed one by one but make no sense together.
+#[derive(Debug)]
+pub struct UsageError(pub String);
+
+impl std::fmt::Display for UsageError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_complete_and_in_order() {
+        for (position, (code, _)) in ExitCode::ALL.iter().enumerate() {
+            assert_eq!(*code as usize, position);
+        }
+    }
+
+    #[test]
+    fn damage_counts_more_than_other_failures() {
+        let summary = Summary { files: 3, failed: 2, unauthentic: 1, ..Summary::default() };
+        assert_eq!(of_summary(&summary), ExitCode::Unauthentic);
+        assert_eq!(of_summary(&Summary { unauthentic: 0, ..summary }), ExitCode::Partial);
+        assert_eq!(of_summary(&Summary { failed: 2, ..Summary::default() }), ExitCode::Failure);
+        assert_eq!(of_summary(&Summary { skipped: 9, ..Summary::default() }), ExitCode::Success);
+    }
+}

@@ -1,0 +1,166 @@
+//! From arguments to keys and formats: which file a key comes from, and what it is for.
+
+use crate::arguments::{CipherName, FormatArguments, FormatName};
+use crate::exit_code::UsageError;
+use crate::passphrase;
+use anyhow::{Context, anyhow};
+use cipherloom::format::{Cipher, IvPolicy};
+use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
+use cipherloom::key::{Keyset, RawKey};
+use cipherloom::{Backend, Format};
+use std::path::Path;
+use zeroize::Zeroizing;
+
+/// The format that the arguments ask for, with its keys.
+pub fn format(arguments: &FormatArguments, backend: Backend) -> anyhow::Result<Format> {
+    match arguments.format {
+        FormatName::Tink => {
+            let path = arguments.key.as_deref().ok_or_else(|| missing("--key FILE", "tink"))?;
+            with_key(arguments, path, backend)
+        }
+        FormatName::Cobblestone => {
+            let path =
+                arguments.raw_key.as_deref().ok_or_else(|| missing("--raw-key FILE", "cobblestone"))?;
+            with_key(arguments, path, backend)
+        }
+        FormatName::Openssl => {
+            let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "openssl"))?;
+            let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), "Passphrase: ")?;
+            Ok(Format::openssl(cipher.into(), passphrase, arguments.pbkdf2_iterations.get(), backend)?)
+        }
+        FormatName::Raw => {
+            let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "raw"))?;
+            let path = arguments.raw_key.as_deref().ok_or_else(|| missing("--raw-key FILE", "raw"))?;
+            let iv = match &arguments.iv {
+                None => IvPolicy::Prefixed,
+                Some(hex) => IvPolicy::Fixed(parse_iv(hex)?),
+            };
+            Ok(Format::raw(cipher.into(), &raw_key(path)?, iv, backend)?)
+        }
+    }
+}
+
+/// The format that the arguments ask for, with the key in the file at `path` (tink and cobblestone).
+pub fn with_key(arguments: &FormatArguments, path: &Path, backend: Backend) -> anyhow::Result<Format> {
+    match arguments.format {
+        FormatName::Tink => Ok(Format::tink(keyset(path, arguments)?, backend)?),
+        FormatName::Cobblestone => Ok(Format::cobblestone(&raw_key(path)?, arguments.context.as_bytes())?),
+        FormatName::Openssl | FormatName::Raw => Err(anyhow!(UsageError(
+            "this command works with --format tink and cobblestone, whose files tell when they are opened with another key"
+                .to_owned()
+        ))),
+    }
+}
+
+fn missing(option: &str, format: &str) -> anyhow::Error {
+    anyhow!(UsageError(format!("--format {format} needs {option}; `cipherloom help` shows examples")))
+}
+
+/// Reads a keyset, unwrapping it if it is wrapped.
+pub fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<Keyset> {
+    let contents = read_secret(path)?;
+    let in_file = || path.display().to_string();
+    if !wrapped::is_wrapped(&contents) {
+        return Keyset::parse(&contents).with_context(in_file);
+    }
+    let keyset = match (wrapped::lock_kind(&contents).with_context(in_file)?, &arguments.identity) {
+        (LockKind::Recipients, None) => {
+            return Err(anyhow!(UsageError(format!(
+                "{}: the keyset is wrapped for recipients; give --identity FILE with the age identity of one of them",
+                path.display()
+            ))));
+        }
+        (_, Some(identity)) => {
+            let text = std::fs::read(identity)
+                .with_context(|| format!("{}: cannot read the identity file", identity.display()))?;
+            wrapped::unwrap(&contents, &Opener::IdentityFile(&IdentityText::new(text)))
+        }
+        (LockKind::Passphrase, None) => {
+            let prompt = format!("Passphrase of {}: ", path.display());
+            let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), &prompt)?;
+            wrapped::unwrap(&contents, &Opener::Passphrase(&passphrase))
+        }
+    };
+    keyset.with_context(in_file)
+}
+
+fn raw_key(path: &Path) -> anyhow::Result<RawKey> {
+    RawKey::parse(&read_secret(path)?).with_context(|| path.display().to_string())
+}
+
+/// Reads a key file, and warns if others may read it too.
+fn read_secret(path: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+    let contents = std::fs::read(path)
+        .map(Zeroizing::new)
+        .map_err(|error| KeyFileError { path: path.display().to_string(), error })?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or(0);
+        if mode & 0o077 != 0 {
+            eprintln!(
+                "cipherloom: warning: {}: others may read this key file; `chmod 600` keeps it yours",
+                path.display()
+            );
+        }
+    }
+    Ok(contents)
+}
+
+/// A key file that cannot be read.
+#[derive(Debug)]
+pub struct KeyFileError {
+    path: String,
+    error: std::io::Error,
+}
+
+impl std::fmt::Display for KeyFileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: cannot read the key file: {}", self.path, self.error)?;
+        if self.error.kind() == std::io::ErrorKind::NotFound {
+            f.write_str("; `cipherloom keygen -o FILE` makes one")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for KeyFileError {}
+
+fn parse_iv(hex: &str) -> anyhow::Result<[u8; 16]> {
+    let error = || anyhow!(UsageError("--iv wants 32 hexadecimal digits (16 bytes)".to_owned()));
+    if hex.len() != 32 || !hex.is_ascii() {
+        return Err(error());
+    }
+    let mut iv = [0; 16];
+    for (byte, digits) in iv.iter_mut().zip(hex.as_bytes().chunks(2)) {
+        let digits = std::str::from_utf8(digits).map_err(|_| error())?;
+        *byte = u8::from_str_radix(digits, 16).map_err(|_| error())?;
+    }
+    Ok(iv)
+}
+
+impl From<CipherName> for Cipher {
+    fn from(name: CipherName) -> Cipher {
+        match name {
+            CipherName::Aes128Cbc => Cipher::Aes128Cbc,
+            CipherName::Aes192Cbc => Cipher::Aes192Cbc,
+            CipherName::Aes256Cbc => Cipher::Aes256Cbc,
+            CipherName::Aes128Ctr => Cipher::Aes128Ctr,
+            CipherName::Aes192Ctr => Cipher::Aes192Ctr,
+            CipherName::Aes256Ctr => Cipher::Aes256Ctr,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_iv_is_32_digits() {
+        assert_eq!(parse_iv("000102030405060708090a0b0c0d0e0f").unwrap()[15], 15);
+        for bad in ["", "00", "zz0102030405060708090a0b0c0d0e0f", "+0+1+2+3+4+5+6+7+8+9+a+b+c+d+e+f"] {
+            assert!(parse_iv(bad).is_err(), "{bad}");
+        }
+    }
+}

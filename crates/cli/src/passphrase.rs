@@ -1,0 +1,63 @@
+//! Where a passphrase comes from: a file, the environment, or a prompt. Never an argument, which others can list.
+
+use anyhow::{Context, bail};
+use cipherloom::key::Passphrase;
+use std::io::IsTerminal;
+use std::path::Path;
+use zeroize::Zeroizing;
+
+/// Name of the environment variable.
+pub const VARIABLE: &str = "CIPHERLOOM_PASSPHRASE";
+
+/// A passphrase for a secret that exists already.
+pub fn existing(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
+    match given(file)? {
+        Some(passphrase) => Ok(passphrase),
+        None => ask(prompt),
+    }
+}
+
+/// A passphrase for a new secret: at a prompt it is asked for twice.
+pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
+    if let Some(passphrase) = given(file)? {
+        return Ok(passphrase);
+    }
+    let first = read_hidden(prompt)?;
+    let second = read_hidden("The same again: ")?;
+    if *first != *second {
+        bail!("the two passphrases differ; nothing was written, try again");
+    }
+    Ok(Passphrase::new(first.as_bytes())?)
+}
+
+fn given(file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
+    if let Some(path) = file {
+        let contents = std::fs::read(path)
+            .map(Zeroizing::new)
+            .with_context(|| format!("{}: cannot read the passphrase file", path.display()))?;
+        let passphrase = Passphrase::from_file(&contents).with_context(|| path.display().to_string())?;
+        return Ok(Some(passphrase));
+    }
+    match std::env::var(VARIABLE) {
+        Ok(value) => {
+            let value = Zeroizing::new(value);
+            Ok(Some(Passphrase::new(value.as_bytes()).context(VARIABLE)?))
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+fn ask(prompt: &str) -> anyhow::Result<Passphrase> {
+    Ok(Passphrase::new(read_hidden(prompt)?.as_bytes())?)
+}
+
+fn read_hidden(prompt: &str) -> anyhow::Result<Zeroizing<String>> {
+    if !std::io::stderr().is_terminal() {
+        bail!(
+            "a passphrase is needed and there is no terminal to ask at; give --passphrase-file FILE or set {VARIABLE}"
+        );
+    }
+    rpassword::prompt_password(prompt)
+        .map(Zeroizing::new)
+        .context("cannot ask for the passphrase; give --passphrase-file FILE")
+}
