@@ -6,7 +6,7 @@ use super::{Source, Violation};
 const MOST_LINES: usize = 400;
 
 /// Names that say nothing about what is inside.
-const EMPTY_NAMES: [&str; 7] = ["util", "utils", "common", "misc", "helper", "helpers", "shared"];
+const EMPTY_NAMES: [&str; 6] = ["util", "utils", "common", "misc", "helper", "helpers"];
 
 /// Checks every source file.
 pub(crate) fn check(sources: &[Source]) -> Vec<Violation> {
