@@ -35,7 +35,7 @@ class TinkPython:
     def encrypt(cls, jobs):
         for keyset, source, target, associated_data in jobs:
             with open(target, "wb") as file:
-                with cls._cipher(keyset).new_encrypting_stream(file, associated_data) as sealed:
+                with cls._cipher(keyset).new_encrypting_stream(file, associated_data.encode()) as sealed:
                     # A keyset's stream takes at most what fits at a time, so hand it over in pieces.
                     view = memoryview(Path(source).read_bytes())
                     while view:
@@ -45,7 +45,7 @@ class TinkPython:
     def decrypt(cls, jobs):
         for keyset, source, target, associated_data in jobs:
             with open(source, "rb") as file:
-                with cls._cipher(keyset).new_decrypting_stream(file, associated_data) as opened:
+                with cls._cipher(keyset).new_decrypting_stream(file, associated_data.encode()) as opened:
                     Path(target).write_bytes(opened.read())
 
 
@@ -116,8 +116,8 @@ def openssl(*arguments):
 def on_a_terminal(program, *arguments, passphrase, code=0):
     """Runs a program on a terminal of its own and types the passphrase whenever it asks for one."""
     log = io.BytesIO()
-    child = pexpect.spawn(program, [str(argument) for argument in arguments], timeout=120, logfile=log)
-    while child.expect([r"(?i)passphrase[^\r\n]*:\s*", pexpect.EOF]) == 0:
+    child = pexpect.spawn(program, [str(argument) for argument in arguments], timeout=60, logfile=log)
+    while child.expect([r"(?i)(?:passphrase[^\r\n]*|again): *", pexpect.EOF]) == 0:
         child.sendline(passphrase)
     child.close()
     said = log.getvalue().replace(passphrase.encode(), b"***").decode(errors="replace")
