@@ -1,1 +1,60 @@
-fn main() {}
+//! `cargo xtask …`: the house's own chores, as a program instead of shell scripts, so that they are typed, tested
+//! and the same on every machine. One file or folder for each chore; nothing imports this crate.
+
+mod bench;
+mod chore;
+mod debian;
+mod deny;
+mod fuzz;
+mod interop;
+mod layers;
+mod place;
+mod test;
+mod vectors;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The house's own chores", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Run everything that continuous integration runs, in order; install what it needs
+    Test(test::Options),
+    /// Check who imports whom, and the rules for source files
+    Layers,
+    /// Check licences, sources and duplicate versions of the dependencies with cargo-deny
+    Deny,
+    /// Verify the test vectors with tools of other origin; with --regenerate, make them anew first
+    Vectors(vectors::Options),
+    /// Drive the release build against other programs, in both directions
+    Interop(interop::Options),
+    /// Build every fuzz target and run each for a while
+    Fuzz(fuzz::Options),
+    /// Measure the command beside its peers on this machine
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().chore {
+        Chore::Test(options) => test::run(&options),
+        Chore::Layers => layers::run(),
+        Chore::Deny => deny::run(),
+        Chore::Vectors(options) => vectors::run(&options),
+        Chore::Interop(options) => interop::run(&options),
+        Chore::Fuzz(options) => fuzz::run(&options),
+        Chore::Bench(options) => bench::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

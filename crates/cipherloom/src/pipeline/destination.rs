@@ -129,8 +129,9 @@ pub(super) fn finish(tree: &Tree, job: &Job<'_>, made: &Made) -> Result<(), Erro
         }
         if made.0.get(index).copied().unwrap_or(false) {
             let path = destination.join(&directory.path);
-            let set = fs::set_permissions(&path, directory.attributes.permissions.clone())
-                .and_then(|()| set_modified(&path, directory.attributes.modified));
+            // The time first: it needs the folder open, which its permissions may then forbid.
+            let set = set_modified(&path, directory.attributes.modified)
+                .and_then(|()| fs::set_permissions(&path, directory.attributes.permissions.clone()));
             set.map_err(|error| Error::io("set a folder's permissions and time", error))?;
         }
     }

@@ -1,0 +1,62 @@
+"""Killed at any moment, resumed with `--if-exists skip`: the result equals an undisturbed run."""
+
+import random
+import subprocess
+import time
+
+import pytest
+import tool
+
+
+def started(*arguments):
+    command = [tool.COMMAND, *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def plain(tmp_path):
+    files = {f"folder-{number % 7}/file-{number}": 200 + 1_500 * (number % 40) for number in range(600)}
+    files |= {f"large-{number}": 9_000_000 for number in range(8)}
+    return tool.write_tree(tmp_path / "plain", files)
+
+
+def test_a_hundred_kills(tmp_path, plain):
+    # A fixed initialisation vector makes two runs comparable byte for byte.
+    key = tmp_path / "key.hex"
+    key.write_text("000102030405060708090a0b0c0d0e0f")
+    key.chmod(0o600)
+    flags = ["--format", "raw", "--cipher", "aes-128-cbc", "--raw-key", key, "--iv", "0f" * 16]
+    start = time.monotonic()
+    tool.run("encrypt", plain, tmp_path / "undisturbed", *flags)
+    whole = time.monotonic() - start
+    undisturbed = tool.read_tree(tmp_path / "undisturbed")
+    chance = random.Random(1)
+    cut_short, target, series = 0, tmp_path / "target-0", 0
+    for _ in range(100):
+        running = started("encrypt", plain, target, *flags, "--if-exists", "skip")
+        time.sleep(chance.uniform(0.0005, whole))
+        running.kill()
+        cut_short += running.wait() != 0
+        if target.exists():
+            found = tool.read_tree(target)
+            wrong = [name for name, data in found.items() if undisturbed.get(name) != data]
+            assert not wrong, f"a partial or stray file: {wrong[:3]}"
+            if len(found) == len(undisturbed):
+                series += 1
+                target = tmp_path / f"target-{series}"
+    assert cut_short > 20, "the kills came too late to say anything"
+    tool.run("encrypt", plain, target, *flags, "--if-exists", "skip")
+    assert tool.read_tree(target) == undisturbed
+
+
+def test_the_default_format_resumes(tmp_path, key, plain):
+    target = tmp_path / "target"
+    chance = random.Random(2)
+    for _ in range(5):
+        running = started("encrypt", plain, target, "--key", key, "--if-exists", "skip")
+        time.sleep(chance.uniform(0.002, 0.05))
+        running.kill()
+        running.wait()
+    tool.run("encrypt", plain, target, "--key", key, "--if-exists", "skip")
+    tool.run("decrypt", target, tmp_path / "back", "--key", key)
+    assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)

@@ -1,0 +1,55 @@
+"""Memory is bounded whatever the size of a file or a tree."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+import tool
+
+LIMIT = 64 << 20
+
+
+@pytest.fixture
+def memory_disk():
+    """A folder in memory, where two gigabytes are written in a second."""
+    place = Path(tempfile.mkdtemp(prefix="cipherloom-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+    yield place
+    shutil.rmtree(place)
+
+
+def peak_memory(*arguments):
+    """Bytes of resident memory at the highest, of a run that must succeed."""
+    command = [tool.COMMAND, *map(str, arguments)]
+    running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = running.stderr.read()
+    _, status, usage = os.wait4(running.pid, 0)
+    running.returncode = os.waitstatus_to_exitcode(status)
+    assert running.returncode == 0, said.decode(errors="replace")
+    return usage.ru_maxrss * 1024
+
+
+def test_two_gigabytes(memory_disk):
+    key = tool.keygen(memory_disk / "key.json")
+    with open(memory_disk / "large", "wb") as file:
+        file.truncate(2 << 30)
+    flags = ["--key", key, "--threads", "2"]
+    assert peak_memory("encrypt", memory_disk / "large", memory_disk / "sealed", *flags) < LIMIT
+    os.remove(memory_disk / "large")
+    assert peak_memory("verify", memory_disk / "sealed", *flags) < LIMIT
+    assert peak_memory("decrypt", memory_disk / "sealed", memory_disk / "back", *flags) < LIMIT
+    assert (memory_disk / "back").stat().st_size == 2 << 30
+
+
+def test_a_hundred_thousand_files(memory_disk):
+    key = tool.keygen(memory_disk / "key.json")
+    for folder in range(100):
+        place = memory_disk / "plain" / f"folder-{folder}"
+        place.mkdir(parents=True)
+        for number in range(1000):
+            (place / f"file-{number}").write_bytes(b"x" * 100)
+    flags = ["--key", key, "--threads", "2"]
+    assert peak_memory("encrypt", memory_disk / "plain", memory_disk / "sealed", *flags) < LIMIT
+    assert peak_memory("verify", memory_disk / "sealed", *flags) < LIMIT

@@ -1,0 +1,15 @@
+module example.invalid/cipherloom/go-peer
+
+go 1.25.0
+
+require (
+	filippo.io/age v1.3.2
+	github.com/tink-crypto/tink-go/v2 v2.9.0
+)
+
+require (
+	filippo.io/hpke v0.4.0 // indirect
+	golang.org/x/crypto v0.55.0 // indirect
+	golang.org/x/sys v0.47.0 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
+)

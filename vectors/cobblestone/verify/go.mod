@@ -1,0 +1,3 @@
+module cipherloom.invalid/vectors/cobblestone
+
+go 1.24

@@ -1,0 +1,173 @@
+//! What is measured: each variant is a command from a source folder to a target folder, and how its result is checked.
+
+use super::peers::{Choice, Peers};
+use crate::chore::Program;
+use std::path::Path;
+
+/// What a variant reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// The row's files.
+    Plain,
+    /// The row's files, encrypted in the default format.
+    Tink,
+    /// The row's files, encrypted as raw AES-128-CBC.
+    Cbc,
+}
+
+/// How another program proves the result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// The target holds the plain files.
+    Plain,
+    /// tink-go opens every file.
+    TinkGo,
+    /// `openssl enc` opens a sample of files that have the initialisation vector in front.
+    Openssl(&'static str),
+    /// `openssl enc` opens a sample of files made with the published program's initialisation vector.
+    Published,
+    /// `age` opens a sample.
+    Age,
+    /// The exit code is all there is, or the program checks for itself.
+    ExitCode,
+}
+
+/// One column of the table.
+pub(crate) struct Variant {
+    pub(crate) name: &'static str,
+    pub(crate) input: Input,
+    pub(crate) check: Check,
+    /// Slow peers need not run in every round.
+    pub(crate) most_rounds: usize,
+    make: fn(&Peers, &Path, &Path) -> Program,
+}
+
+impl Variant {
+    pub(crate) fn program(&self, peers: &Peers, source: &Path, target: &Path) -> Program {
+        (self.make)(peers, source, target)
+    }
+}
+
+/// The yardstick: every ratio is to this variant in the same round.
+pub(crate) const COPY: Variant = ours("cp -r", Input::Plain, Check::Plain, |_, source, target| {
+    Program::new("cp").arg("-r").arg(source).arg(target)
+});
+
+const fn ours(
+    name: &'static str,
+    input: Input,
+    check: Check,
+    make: fn(&Peers, &Path, &Path) -> Program,
+) -> Variant {
+    Variant { name, input, check, most_rounds: usize::MAX, make }
+}
+
+const fn peer(name: &'static str, check: Check, make: fn(&Peers, &Path, &Path) -> Program) -> Variant {
+    Variant { name, input: Input::Plain, check, most_rounds: 5, make }
+}
+
+/// Every variant of the choice, the yardstick first.
+pub(crate) fn all(choice: Choice) -> Vec<Variant> {
+    let mut variants = vec![
+        COPY,
+        ours("floor, 2 threads", Input::Plain, Check::Plain, |p, s, t| run(p, "floor", s, t, 2)),
+        ours("floor, 1 thread", Input::Plain, Check::Plain, |p, s, t| run(p, "floor", s, t, 1)),
+        ours("tink encrypt, 2 threads", Input::Plain, Check::TinkGo, |p, s, t| tink(p, "encrypt", s, t, 2)),
+        ours("tink encrypt, 1 thread", Input::Plain, Check::TinkGo, |p, s, t| tink(p, "encrypt", s, t, 1)),
+        ours("tink decrypt, 2 threads", Input::Tink, Check::Plain, |p, s, t| tink(p, "decrypt", s, t, 2)),
+        ours("tink verify, 2 threads", Input::Tink, Check::ExitCode, |p, s, _| {
+            Program::new(&p.cipherloom)
+                .args(["verify", "--quiet", "--threads", "2"])
+                .arg(s)
+                .arg("--key")
+                .arg(&p.keyset)
+        }),
+        ours("raw cbc encrypt, 2 threads", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
+            raw(p, "encrypt", "aes-128-cbc", s, t, 2)
+        }),
+        ours("raw cbc encrypt, 1 thread", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
+            raw(p, "encrypt", "aes-128-cbc", s, t, 1)
+        }),
+        ours("raw cbc decrypt, 2 threads", Input::Cbc, Check::Plain, |p, s, t| {
+            raw(p, "decrypt", "aes-128-cbc", s, t, 2)
+        }),
+        ours("raw ctr encrypt, 2 threads", Input::Plain, Check::Openssl("aes-128-ctr"), |p, s, t| {
+            raw(p, "encrypt", "aes-128-ctr", s, t, 2)
+        }),
+    ];
+    if choice != Choice::None {
+        variants.extend(core_peers());
+    }
+    if choice == Choice::All {
+        variants.extend(more_peers());
+    }
+    variants
+}
+
+fn core_peers() -> Vec<Variant> {
+    vec![
+        peer("published program, 2 threads", Check::Published, |p, s, t| {
+            Program::new(&p.published).arg(s).arg(t).arg("2")
+        }),
+        peer("tink-go, 2 goroutines", Check::TinkGo, |p, s, t| {
+            Program::new(&p.go).arg("tink-encrypt-tree").arg(&p.keyset).arg(s).arg(t).arg("2")
+        }),
+        peer("age library, 2 goroutines", Check::Age, |p, s, t| {
+            Program::new(&p.go).arg("age-encrypt-tree").arg(&p.recipient).arg(s).arg(t).arg("2")
+        }),
+        peer("openssl enc, xargs -P2", Check::Published, |_, s, t| {
+            use super::peers::{PUBLISHED_VECTOR, RAW_KEY};
+            let enc = format!("openssl enc -aes-128-cbc -K {RAW_KEY} -iv {PUBLISHED_VECTOR}");
+            each_file(s, t, &format!("{enc} -in \"$1\" -out \"$0/$1\""))
+        }),
+        peer("age, xargs -P2", Check::Age, |p, s, t| {
+            each_file(s, t, &format!("age -r {} -o \"$0/$1.age\" \"$1\"", p.recipient))
+        }),
+    ]
+}
+
+fn more_peers() -> Vec<Variant> {
+    vec![
+        peer("rage, xargs -P2", Check::Age, |p, s, t| {
+            let rage = p.rage.display();
+            each_file(s, t, &format!("{rage} -r {} -o \"$0/$1.age\" \"$1\"", p.recipient))
+        }),
+        peer("7-Zip, AES-256, store", Check::ExitCode, |_, s, t| {
+            let archive = t.join("archive.7z");
+            Program::new("7z")
+                .args(["a", "-bso0", "-mx0", "-mmt2", "-psecret", "-mhe=on"])
+                .arg(archive)
+                .arg(s)
+        }),
+        peer("rclone crypt, 2 transfers", Check::ExitCode, |_, s, t| {
+            let remote = format!(":crypt,remote={},password=lcktwy6bLhfnXjlbBzx5qjODLGsv:", t.display());
+            Program::new("rclone")
+                .args(["copy", "--transfers", "2", "--config", "/dev/null", "--quiet"])
+                .arg(s)
+                .arg(remote)
+        }),
+    ]
+}
+
+fn run(peers: &Peers, command: &str, source: &Path, target: &Path, threads: usize) -> Program {
+    Program::new(&peers.cipherloom)
+        .args([command, "--quiet", "--threads", &threads.to_string()])
+        .arg(source)
+        .arg(target)
+}
+
+fn tink(peers: &Peers, command: &str, source: &Path, target: &Path, threads: usize) -> Program {
+    run(peers, command, source, target, threads).arg("--key").arg(&peers.keyset)
+}
+
+fn raw(peers: &Peers, command: &str, cipher: &str, source: &Path, target: &Path, threads: usize) -> Program {
+    run(peers, command, source, target, threads)
+        .args(["--format", "raw", "--cipher", cipher, "--raw-key"])
+        .arg(&peers.raw_key)
+}
+
+/// What users write today: one process for each file, two at a time. In `script`, `$0` is the target, `$1` the name.
+fn each_file(source: &Path, target: &Path, script: &str) -> Program {
+    let line = "mkdir -p \"$1\"; cd \"$0\"; find . -type f -print0 | xargs -0 -P2 -n1 sh -c \"$2\" \"$1\"";
+    Program::new("sh").args(["-c", line]).arg(source).arg(target).arg(script)
+}

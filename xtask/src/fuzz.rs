@@ -1,0 +1,115 @@
+//! `cargo xtask fuzz`: builds the targets in `fuzz/` with libFuzzer and the address sanitizer, and runs each for a
+//! while from its committed seeds.
+//!
+//! The pinned compiler is told by `RUSTC_BOOTSTRAP` to accept the sanitizer's flag, so that no nightly and no further
+//! tool is needed. The flags of `.cargo/config.toml` (a static executable) do not go with the sanitizer; `RUSTFLAGS`
+//! replaces them.
+
+use crate::chore::Program;
+use crate::place;
+use anyhow::{Context, Result, ensure};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+/// Coverage of every edge and comparison, where libFuzzer looks for it.
+const FLAGS: [&str; 9] = [
+    "-Zsanitizer=address",
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Cdebug-assertions",
+    "-Coverflow-checks",
+    "--cfg=fuzzing",
+];
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How long each target runs
+    #[arg(long, default_value_t = 60)]
+    pub(crate) seconds: u32,
+    /// Run only these targets
+    #[arg(value_name = "TARGET")]
+    pub(crate) targets: Vec<String>,
+}
+
+/// Builds every target, then runs each.
+///
+/// # Errors
+/// If a target does not build, or finds an input that makes the library panic, leak or read out of bounds. The input
+/// is left in `fuzz/artifacts`.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let folder = place::root().join("fuzz");
+    let targets = targets(&options.targets)?;
+    build()?;
+    let built = place::target().join("fuzz").join(host()?).join("release");
+    for target in &targets {
+        let found = place::target().join("fuzz/corpus").join(target);
+        let artifacts = folder.join("artifacts").join(target);
+        for folder in [&found, &artifacts] {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+        let mut prefix = artifacts.into_os_string();
+        prefix.push("/");
+        let program = Program::new(built.join(target))
+            .folder(&folder)
+            .arg(format!("-max_total_time={}", options.seconds))
+            .args(["-rss_limit_mb=2048", "-timeout=20", "-print_funcs=0", "-print_final_stats=1"])
+            .arg(format!("-artifact_prefix={}", prefix.to_string_lossy()))
+            // What the run finds goes to the first folder; the seeds are read only.
+            .arg(&found)
+            .arg(folder.join("seeds").join(target));
+        println!("$ {}", program.line());
+        println!("{target}: {}", summary(&program)?);
+    }
+    println!("fuzz: {} targets ran {} s each without a finding", targets.len(), options.seconds);
+    Ok(())
+}
+
+/// Runs one target; how much it tried, in words.
+fn summary(program: &Program) -> Result<String> {
+    let output = program.command().stdin(Stdio::null()).output().context("cannot start the target")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    // libFuzzer tells a page of what it learned; only a finding is worth it.
+    ensure!(output.status.success(), "`{}` found something:\n{said}", program.line());
+    let number = |name: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(name));
+        line.map_or("?", |rest| rest.trim_start_matches(':').trim())
+    };
+    let (runs, rate) = (number("stat::number_of_executed_units"), number("stat::average_exec_per_sec"));
+    let covered = said.lines().rev().find_map(|line| line.split("cov: ").nth(1)?.split(' ').next());
+    Ok(format!("{runs} inputs, {rate} a second, {} edges covered", covered.unwrap_or("?")))
+}
+
+fn build() -> Result<()> {
+    Program::cargo()
+        .folder(place::root().join("fuzz"))
+        .args(["build", "--release", "--bins", "--locked", "--target", &host()?, "--target-dir"])
+        .arg(place::target().join("fuzz"))
+        .environment("RUSTC_BOOTSTRAP", "1")
+        .environment("RUSTFLAGS", FLAGS.join(" "))
+        .run()
+}
+
+/// The names of the targets: each is a file of `fuzz/targets` with a folder of seeds.
+fn targets(wanted: &[String]) -> Result<Vec<String>> {
+    let folder: PathBuf = place::root().join("fuzz/targets");
+    let mut names = Vec::new();
+    for entry in folder.read_dir().with_context(|| format!("cannot list {}", folder.display()))? {
+        let path = entry?.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if wanted.is_empty() || wanted.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    ensure!(!names.is_empty(), "no such target in fuzz/targets: {}", wanted.join(", "));
+    Ok(names)
+}
+
+fn host() -> Result<String> {
+    let version = Program::new("rustc").folder(place::root()).arg("-vV").output()?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(String::from).context("`rustc -vV` names no host")
+}

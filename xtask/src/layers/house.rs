@@ -1,0 +1,64 @@
+//! The rules for a source file by itself: its name, its length, and that it says what it is.
+
+use super::{Source, Violation};
+
+/// About 250 lines is the aim; above this a file holds more than one idea.
+const MOST_LINES: usize = 400;
+
+/// Names that say nothing about what is inside.
+const EMPTY_NAMES: [&str; 6] = ["util", "utils", "common", "misc", "helper", "helpers"];
+
+/// Checks every source file.
+pub(crate) fn check(sources: &[Source]) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for source in sources {
+        let lines = source.text.lines().count();
+        if lines > MOST_LINES {
+            let words =
+                format!("{lines} lines; above {MOST_LINES} a file holds more than one idea, so split it");
+            violations.push(Violation::new(&source.path, words));
+        }
+        if let Some(name) =
+            source.path.trim_end_matches(".rs").split('/').find(|part| EMPTY_NAMES.contains(part))
+        {
+            violations.push(Violation::new(&source.path, format!("`{name}` says nothing; name the idea")));
+        }
+        let opening = source.text.lines().find(|line| !line.starts_with("#!") && !line.trim().is_empty());
+        if !opening.is_some_and(|line| line.starts_with("//!")) {
+            let words = "a file opens with `//!`: what it is, and why";
+            violations.push(Violation::new(&source.path, words));
+        }
+    }
+    violations
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(path: &str, text: &str) -> Vec<String> {
+        check(&[Source { path: path.into(), text: text.into() }])
+            .into_iter()
+            .map(|found| found.words)
+            .collect()
+    }
+
+    #[test]
+    fn a_long_file_is_caught() {
+        assert!(words("crates/a/src/b.rs", &"//! b\n".repeat(MOST_LINES)).is_empty());
+        assert!(words("crates/a/src/b.rs", &"//! b\n".repeat(MOST_LINES + 1))[0].contains("401 lines"));
+    }
+
+    #[test]
+    fn an_empty_name_is_caught() {
+        assert!(words("crates/a/src/util.rs", "//! b")[0].contains("`util`"));
+        assert!(words("crates/a/src/helpers/mod.rs", "//! b")[0].contains("`helpers`"));
+        assert!(words("crates/a/src/utility_bill.rs", "//! b").is_empty());
+    }
+
+    #[test]
+    fn a_file_says_what_it_is() {
+        assert!(words("crates/a/src/b.rs", "use c;")[0].contains("opens with"));
+        assert!(words("crates/a/src/b.rs", "#![no_main]\n//! b\n").is_empty());
+    }
+}

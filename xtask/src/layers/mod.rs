@@ -1,0 +1,77 @@
+//! `cargo xtask layers`: who may import whom, and what a source file may look like.
+//!
+//! The rules themselves are tables: `crates.rs` between crates, `rooms.rs` between the library's modules, `house.rs`
+//! for files and folders. `source.rs` and `paths.rs` find the paths that a Rust source names.
+
+mod crates;
+mod house;
+mod paths;
+mod rooms;
+mod source;
+
+use crate::place;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// A broken rule: where, and what it says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Violation {
+    /// File, or file and line.
+    place: String,
+    /// Which rule, and what breaks it.
+    words: String,
+}
+
+impl Violation {
+    fn new(place: impl Into<String>, words: impl Into<String>) -> Violation {
+        Violation { place: place.into(), words: words.into() }
+    }
+}
+
+/// Checks every rule over the whole repository.
+///
+/// # Errors
+/// If a rule is broken; every violation has been printed before.
+pub(crate) fn run() -> Result<()> {
+    let root = place::root();
+    let mut violations = crates::check()?;
+    let sources = sources(&root)?;
+    violations.extend(house::check(&sources));
+    violations.extend(rooms::check(&sources));
+    for violation in &violations {
+        println!("{}: {}", violation.place, violation.words);
+    }
+    if !violations.is_empty() {
+        bail!("{} broken rules of the house; ARCHITECTURE.md says who may import whom", violations.len());
+    }
+    println!("layers: {} source files keep the rules of the house", sources.len());
+    Ok(())
+}
+
+/// A source file: its path from the repository's root, with slashes, and its text.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    path: String,
+    text: String,
+}
+
+/// Every Rust file under the folders that hold ours, in order of path.
+fn sources(root: &Path) -> Result<Vec<Source>> {
+    let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = ["crates", "xtask", "fuzz"].map(|name| root.join(name)).to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in folder.read_dir().with_context(|| format!("cannot list {}", folder.display()))? {
+            let path = entry?.path();
+            if path.is_dir() && !path.ends_with("target") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path)
+                    .with_context(|| format!("cannot read {}", path.display()))?;
+                let relative = path.strip_prefix(root).unwrap_or(&path);
+                found.push(Source { path: relative.to_string_lossy().replace('\\', "/"), text });
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}

@@ -1,0 +1,116 @@
+//! `cargo xtask test`: everything that continuous integration runs, in order, each stage with its time.
+//!
+//! The quick stages come first, so that a slip is told within a minute; the long ones build on what the earlier ones
+//! have compiled. Two profiles are built (dev and release) and one feature set, so nothing is compiled twice.
+
+use crate::chore::Program;
+use crate::{deny, fuzz, interop, layers, place, vectors};
+use anyhow::{Context, Result, bail};
+use std::time::{Duration, Instant};
+
+/// One step of the tests.
+struct Stage {
+    name: &'static str,
+    run: fn() -> Result<()>,
+}
+
+const STAGES: [Stage; 10] = [
+    Stage { name: "format", run: formatting },
+    Stage { name: "layers", run: layers::run },
+    Stage { name: "lints", run: lints },
+    Stage { name: "tests", run: tests },
+    Stage { name: "one-thread", run: tests_on_one_thread },
+    Stage { name: "release", run: release },
+    Stage { name: "vectors", run: verify_vectors },
+    Stage { name: "interop", run: interop },
+    Stage { name: "fuzz", run: short_fuzz },
+    Stage { name: "deny", run: deny::run },
+];
+
+/// The library runs its pipelines on one thread where this variable says so, which is the serial twin of every
+/// parallel path: both must give the same output.
+const THREADS: &str = "CIPHERLOOM_TEST_THREADS";
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Run only these stages, in their usual order (see --list)
+    #[arg(value_name = "STAGE")]
+    only: Vec<String>,
+    /// List the stages and stop
+    #[arg(long)]
+    list: bool,
+}
+
+/// Runs the stages and prints the time of each.
+///
+/// # Errors
+/// At the first stage that fails, or if a stage asked for does not exist.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.list {
+        STAGES.iter().for_each(|stage| println!("{}", stage.name));
+        return Ok(());
+    }
+    if let Some(unknown) = options.only.iter().find(|name| STAGES.iter().all(|stage| stage.name != **name)) {
+        bail!("there is no stage `{unknown}`; `cargo xtask test --list` names them");
+    }
+    let wanted =
+        |stage: &&Stage| options.only.is_empty() || options.only.iter().any(|name| name == stage.name);
+    let mut times = Vec::new();
+    for stage in STAGES.iter().filter(wanted) {
+        println!("\n=== {} ===", stage.name);
+        let start = Instant::now();
+        (stage.run)().with_context(|| format!("stage `{}` failed", stage.name))?;
+        times.push((stage.name, start.elapsed()));
+        println!("--- {} passed in {:.1} s", stage.name, start.elapsed().as_secs_f64());
+    }
+    println!("\nall stages passed:");
+    for (name, time) in &times {
+        println!("  {name:<12} {:>7.1} s", time.as_secs_f64());
+    }
+    println!(
+        "  {:<12} {:>7.1} s",
+        "together",
+        times.iter().map(|(_, time)| *time).sum::<Duration>().as_secs_f64()
+    );
+    Ok(())
+}
+
+fn cargo(arguments: &[&str]) -> Program {
+    Program::cargo().folder(place::root()).args(arguments)
+}
+
+fn formatting() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"]).run()?;
+    Program::cargo().folder(place::root().join("fuzz")).args(["fmt", "--check"]).run()
+}
+
+fn lints() -> Result<()> {
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]).run()
+}
+
+/// Units, integration tests and the examples in the documentation, on as many threads as there are cores.
+fn tests() -> Result<()> {
+    cargo(&["test", "--workspace", "--locked"]).run()
+}
+
+fn tests_on_one_thread() -> Result<()> {
+    cargo(&["test", "--package", "cipherloom", "--lib", "--tests", "--locked"])
+        .environment(THREADS, "1")
+        .run()
+}
+
+fn release() -> Result<()> {
+    place::release_build().map(|command| println!("built {}", command.display()))
+}
+
+fn verify_vectors() -> Result<()> {
+    vectors::run(&vectors::Options::default())
+}
+
+fn interop() -> Result<()> {
+    interop::run(&interop::Options::default())
+}
+
+fn short_fuzz() -> Result<()> {
+    fuzz::run(&fuzz::Options { seconds: 5, targets: Vec::new() })
+}
