@@ -63,6 +63,7 @@ pub(crate) unsafe fn decrypt<V: Vector, const N: usize, const ROUNDS: usize>(
 /// loads out of the caller's loop and keeps the keys in registers, so that it must put *states* into memory and
 /// fetch them back in every round: half the speed.
 #[inline(always)]
+#[allow(clippy::pointers_in_nomem_asm_block)] // it reads and writes nothing
 fn reread(schedule: &Schedule) -> &Schedule {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {

@@ -6,7 +6,7 @@ use core::arch::x86_64::*;
 
 kernel_table! {
     #[target_feature(enable = "aes,ssse3")]
-    vector: Block, single: Block, lanes: Block, rows: 8, groups: 12 or 6
+    vector: Block, single: Block, lanes: Block, rows: 8, groups: 8 or 4
 }
 
 /// One block.

@@ -1,4 +1,7 @@
 //! VAES on 512-bit registers (Intel SDM volume 2, VAESENC and its kin): four blocks.
+//!
+//! CBC lanes use two-block vectors even here: on Zen 4 that is faster than any way found to gather four streams
+//! into one register (`docs/decisions/0001-own-instruction-files.md`).
 
 use super::aesni::Block;
 use super::vaes256::TwoBlocks;
