@@ -4,8 +4,8 @@
 //! cargo bench -p cipherloom-kernels --bench throughput -- [--json FILE] [--quick] [--only TEXT] [--no-peers]
 //! ```
 //!
-//! Every result is checked before it is timed. Contestants take turns of a few milliseconds (A B C A B C …), so
-//! that noise of the machine meets all alike; the median turn counts. The bound is the backend's AES unit on
+//! Every result is checked before it is timed, against `soft`. Contestants take turns of a few milliseconds (A B C A B C …), so
+//! that noise of the machine meets all alike; processor time counts, and the median turn. The bound is the backend's AES unit on
 //! registers alone, measured in the same turns.
 
 mod closure;
