@@ -158,7 +158,8 @@ impl Passage {
 
     fn seal_run(&self, run: Range<u64>, main: &mut Buffer) -> Result<Moved, Error> {
         let (span, place) = self.sealing_place(&run);
-        let buffer = main.first(place.end.max(place.plaintext + span.plaintext_len) + 1);
+        let buffer =
+            main.aligned_at(place.plaintext, place.end.max(place.plaintext + span.plaintext_len) + 1);
         let plaintext = &mut buffer[place.plaintext..=place.plaintext + span.plaintext_len];
         self.input.read(plaintext, span.plaintext_len, span.plaintext_offset)?;
         let written = self.seal_and_write(run, &span, &place, buffer)?;
@@ -251,7 +252,8 @@ impl Passage {
         let source = self.opening.as_ref().expect("re-keying opens");
         let is_end = run.end == self.segments;
         let (span, place) = self.sealing_place(&run);
-        let buffer = buffers.main.first(place.end.max(place.plaintext + span.plaintext_len) + 1);
+        let buffer =
+            buffers.main.aligned_at(place.plaintext, place.end.max(place.plaintext + span.plaintext_len) + 1);
         let wanted = span.plaintext_offset..span.plaintext_offset + span.plaintext_len as u64;
         let first = source.layout().segment_at(wanted.start);
         let source_segments = source.layout().segments_of_ciphertext(self.input.len())?;
