@@ -30,7 +30,7 @@ pub use cipherloom_kernels::Backend;
 pub use error::{Error, ErrorClass, KeyFault};
 pub use format::Format;
 pub use machine::Machine;
-pub use pipeline::{IfExists, Job, Links, SealedFile, Work, open_range, run, translate_stream};
+pub use pipeline::{IfExists, Job, Links, SealedFile, Work, check, open_range, run, translate_stream};
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};
 pub use tree::{Attributes, Directory, Entry, Link, PassedOver, Selection, Tree, Unlisted};

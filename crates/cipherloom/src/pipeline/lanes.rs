@@ -22,7 +22,7 @@ const LINE: usize = 64;
 
 /// What a piece takes in the buffer beyond its plaintext: header, padding, the way to the next line, and the byte by
 /// which growth is noticed.
-const AROUND: usize = 2 * BLOCK + LINE + 1;
+const AROUND: usize = 2 * BLOCK + 2 * LINE + 1;
 
 /// An entry in flight.
 struct Lane<'r> {
@@ -151,8 +151,9 @@ impl Lane<'_> {
         self.is_last = self.rest() < LANE_LEN;
         let len = self.rest().min(LANE_LEN);
         let lead = if self.done == 0 { self.header_len } else { 0 };
-        // The place that is read to stands at the border of a cache line (see `Buffer::aligned_at`).
-        let at = (at + lead).next_multiple_of(LINE) - lead;
+        // The place that is read to stands at the border of a cache line (see `Buffer::aligned_at`), and pieces that
+        // are a power of two long do not stand that far apart: their lanes would all fall into one set of the cache.
+        let at = (at + lead + LINE).next_multiple_of(LINE) - lead;
         let buffer = &mut worker.buffers.main.first(at + lead + len + BLOCK + 1)[at..];
         buffer[..lead].copy_from_slice(&self.header[..lead]);
         self.input.read(&mut buffer[lead..], len, self.done)?;

@@ -24,6 +24,7 @@ mod single;
 mod tally;
 mod worker;
 
+pub use destination::check;
 pub use job::{IfExists, Job, Links, Work};
 pub use range::{SealedFile, open_range};
 pub use single::translate_stream;
@@ -61,6 +62,6 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         Worker::new(run).work();
     });
     let links = destination::copy_links(tree, job, &tally, observer);
-    destination::finish(tree, job, &made)?;
+    destination::finish(tree, job, &made, &tally, observer);
     Ok(tally.summary(links, start.elapsed().as_secs_f64()))
 }

@@ -37,6 +37,8 @@ pub(super) struct Passage {
     sealing: Option<Stream>,
     header: [u8; HEADER_ROOM],
     plaintext_len: u64,
+    /// Whether one read brings everything, and so sees by itself that the source has not changed.
+    is_one_read: bool,
     /// How many segments there are to divide among workers: the output's if there is one to seal, else the source's.
     pub(super) segments: u64,
 }
@@ -86,7 +88,23 @@ impl Passage {
             sealing = Some(stream);
         }
         let operation = work.operation();
-        Ok((Passage { operation, input, output, opening, sealing, header, plaintext_len, segments }, at_hand))
+        let mut passage = Passage {
+            operation,
+            input,
+            output,
+            opening,
+            sealing,
+            header,
+            plaintext_len,
+            is_one_read: false,
+            segments,
+        };
+        passage.is_one_read = match operation {
+            Operation::Encrypt | Operation::Copy => passage.run_end(0, segments) == segments,
+            Operation::Decrypt | Operation::Verify => at_hand as u64 == passage.input.len(),
+            Operation::Rekey => false,
+        };
+        Ok((passage, at_hand))
     }
 
     /// Takes the segments in `range` through. `at_hand`: how many bytes of the source's beginning stand in
@@ -129,8 +147,7 @@ impl Passage {
 
     /// Checks that the source is still what was listed, and hands out the complete output.
     pub(super) fn finish(self) -> Result<Option<Output>, Error> {
-        // One read of everything has seen the end itself.
-        if self.input.len() > RUN_LEN as u64 {
+        if !self.is_one_read {
             self.input.check_unchanged()?;
         }
         Ok(self.output)

@@ -6,7 +6,9 @@ use super::{TEMPORARY_PREFIX, portable};
 use crate::Error;
 use crate::pipeline::job::IfExists;
 use crate::pipeline::output::Output;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, linkat, openat, openat2, renameat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -25,17 +27,27 @@ pub(in crate::pipeline) struct Folder {
 }
 
 impl Folder {
-    pub(super) fn open(source: PathBuf, target: Option<PathBuf>) -> Result<Folder, Error> {
-        let open = |path: &Path, action| {
-            openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-                .map_err(|errno| Error::io(action, errno.into()))
-        };
-        let source = open(&source, "open the source folder")?;
+    /// Both roots, which may be named through links: the user pointed at them.
+    pub(super) fn root(source: &Path, target: Option<&Path>) -> Result<Folder, Error> {
+        let open = |path: &Path| openat(CWD, path, FOLDER, Mode::empty());
+        let source = open(source).map_err(source_refused)?;
         let target = match target {
-            Some(path) => Some((open(&path, "open the output folder")?, path)),
+            Some(path) => Some((open(path).map_err(target_refused)?, path.to_owned())),
             None => None,
         };
         Ok(Folder { source, target, needs_names: Cell::new(false) })
+    }
+
+    /// The folder at `relative` below both roots, no link followed on the way.
+    pub(super) fn below(&self, relative: &Path) -> Result<Folder, Error> {
+        let source = open_below(&self.source, relative).map_err(source_refused)?;
+        let target = match &self.target {
+            Some((root, path)) => {
+                Some((open_below(root, relative).map_err(target_refused)?, path.join(relative)))
+            }
+            None => None,
+        };
+        Ok(Folder { source, target, needs_names: self.needs_names.clone() })
     }
 
     /// Opens a file for reading. A link put in its place since the listing is refused, unless the user named it; a
@@ -94,14 +106,30 @@ impl Folder {
         }
     }
 
-    /// Forces the names in the output folder to stable storage.
-    pub(in crate::pipeline) fn sync(&self) -> Result<(), Error> {
-        rustix::fs::fsync(&self.target().0)
-            .map_err(|errno| Error::io("force the output folder to stable storage", errno.into()))
-    }
-
     fn target(&self) -> &(OwnedFd, PathBuf) {
         self.target.as_ref().expect("a job that writes has a destination")
+    }
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+fn source_refused(errno: Errno) -> Error {
+    Error::io("open the source folder", errno.into())
+}
+
+fn target_refused(errno: Errno) -> Error {
+    match errno {
+        Errno::LOOP => Error::LinkInDestination,
+        errno => Error::io("open the output folder", errno.into()),
+    }
+}
+
+/// Kernels before 5.6 cannot refuse links on the way, only at the end of a path.
+fn open_below(root: &OwnedFd, relative: &Path) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match openat2(root, relative, FOLDER, Mode::empty(), resolve) {
+        Err(Errno::NOSYS | Errno::PERM) => openat(root, relative, FOLDER | OFlags::NOFOLLOW, Mode::empty()),
+        result => result,
     }
 }
 
@@ -138,7 +166,7 @@ mod tests {
     #[test]
     fn outputs_appear_whole_or_not_at_all() {
         let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let folder = Folder::open(source.path().into(), Some(target.path().into())).unwrap();
+        let folder = Folder::root(source.path(), Some(target.path())).unwrap();
         let write = |content: &[u8], if_exists| {
             let output = folder.output(&Permissions::from_mode(0o640)).unwrap();
             output.write(content, 0).unwrap();
@@ -157,7 +185,20 @@ mod tests {
     fn a_link_in_place_of_a_file_is_refused() {
         let source = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc/passwd", source.path().join("entry")).unwrap();
-        let folder = Folder::open(source.path().into(), None).unwrap();
+        let folder = Folder::root(source.path(), None).unwrap();
         assert!(matches!(folder.input(OsStr::new("entry"), false), Err(Error::SourceChanged)));
+    }
+
+    #[test]
+    fn a_linked_folder_does_not_lead_out_of_the_destination() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir_all(source.path().join("book/part")).unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::create_dir(outside.path().join("part")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), target.path().join("book")).unwrap();
+        let root = Folder::root(source.path(), Some(target.path())).unwrap();
+        for below in ["book", "book/part"] {
+            assert!(matches!(root.below(Path::new(below)), Err(Error::LinkInDestination)), "{below}");
+        }
     }
 }

@@ -56,10 +56,6 @@ impl Folder {
         rename(file, &self.target().join(name), if_exists)
     }
 
-    pub(in crate::pipeline) fn sync(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn target(&self) -> &Path {
         self.target.as_deref().expect("a job that writes has a destination")
     }
