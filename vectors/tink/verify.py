@@ -2,7 +2,7 @@
 
 Usage: python verify.py [file.json ...]     without files: vectors.json beside this script
 Needs the packages in requirements.txt. Any file of the same form can be checked, also one that cipherloom wrote
-(cargo run -p cipherloom --example write_vectors -- tink).
+(cargo run -p cipherloom --example write_vectors > written.json).
 """
 
 import base64

@@ -128,7 +128,7 @@ impl std::error::Error for KeyFileError {}
 
 fn parse_iv(hex: &str) -> anyhow::Result<[u8; 16]> {
     let error = || anyhow!(UsageError("--iv wants 32 hexadecimal digits (16 bytes)".to_owned()));
-    if hex.len() != 32 || !hex.is_ascii() {
+    if hex.len() != 32 || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(error());
     }
     let mut iv = [0; 16];

@@ -21,16 +21,18 @@ pub(crate) struct Kernels {
 /// Instantiates the generic modes for one instruction set.
 ///
 /// The generic code is `#[inline(always)]` and carries no CPU feature of its own: it is compiled with those of
-/// the entry functions made here. `single` is the vector for work on one block at a time; `rows` is how many
+/// the entry functions made here. `single` is the vector for work on one block at a time, `lanes` the
+/// one for CBC encryption of many streams; `rows` is how many
 /// vectors CTR and CBC decryption keep in flight; `groups` is how many vectors of lanes CBC encryption keeps in
 /// flight with many streams, and with few.
 macro_rules! kernel_table {
     (
         $(#[$feature:meta])*
-        vector: $Vector:ty, single: $Single:ty, rows: $rows:literal, groups: $many:literal or $few:literal
+        vector: $Vector:ty, single: $Single:ty, lanes: $Lanes:ty,
+        rows: $rows:literal, groups: $many:literal or $few:literal
     ) => {
         /// How many CBC streams are in flight at once.
-        pub(crate) const LANES: usize = $many * <$Vector as crate::vector::Vector>::WIDTH;
+        pub(crate) const LANES: usize = $many * <$Lanes as crate::vector::Vector>::WIDTH;
 
         pub(crate) static KERNELS: [crate::kernels::Kernels; 3] = [table::<10>(), table::<12>(), table::<14>()];
 
@@ -90,7 +92,7 @@ macro_rules! kernel_table {
         ) {
             // SAFETY: this function's features are those of the vector; the caller gives whole blocks.
             unsafe {
-                crate::generic::cbc_lanes::cbc_encrypt_lanes::<$Vector, $many, $few, LANES, ROUNDS>(
+                crate::generic::cbc_lanes::cbc_encrypt_lanes::<$Lanes, $many, $few, LANES, ROUNDS>(
                     schedule, streams,
                 )
             }

@@ -12,12 +12,8 @@
 pub(crate) trait Vector: Copy {
     /// Blocks of 16 bytes in one vector.
     const WIDTH: usize;
-    /// Blocks of each stream in one tile.
-    const STEPS: usize;
     /// `WIDTH * 16`.
     const BYTES: usize = Self::WIDTH * 16;
-    /// `STEPS` vectors; vector `s` holds block `s` of `WIDTH` streams.
-    type Tile: Copy + AsRef<[Self]> + AsMut<[Self]>;
     /// The counters of a vector's blocks, in the form that is quick to add to.
     type Counter: Copy;
 
@@ -43,15 +39,21 @@ pub(crate) trait Vector: Copy {
     /// The inverse round without InvMixColumns.
     unsafe fn decrypt_last(self, before: Self, key: Self) -> Self;
 
-    /// Reads `16 * STEPS` bytes at `offset` of each of the `WIDTH` streams whose pointers start at `streams`.
-    unsafe fn load_tile(streams: *const *mut u8, offset: usize) -> Self::Tile;
-    /// Writes what `load_tile` reads.
-    unsafe fn store_tile(tile: &Self::Tile, streams: *const *mut u8, offset: usize);
-
     /// The counters `first`, `first + 1`, …; the low 64 bits do not carry into the high ones.
     unsafe fn counter(first: u128) -> Self::Counter;
     /// The counter blocks, big-endian, of the vector that is `vectors` after this one.
     unsafe fn counter_blocks(counter: Self::Counter, vectors: usize) -> Self;
     /// The counters of the vector that is `vectors` after this one.
     unsafe fn counter_advance(counter: Self::Counter, vectors: usize) -> Self::Counter;
+}
+
+/// A vector whose blocks can belong to different streams, for multi-buffer CBC.
+///
+/// # Safety
+/// As for [`Vector`].
+pub(crate) trait Lanes: Vector {
+    /// Reads 16 bytes at `offset` of each of the `WIDTH` streams whose pointers start at `streams`.
+    unsafe fn gather(streams: *const *mut u8, offset: usize) -> Self;
+    /// Writes what `gather` reads.
+    unsafe fn scatter(self, streams: *const *mut u8, offset: usize);
 }

@@ -4,7 +4,7 @@
 //! last round key is added by itself. AESE and AESMC of one block stand next to each other: cores fuse the pair.
 
 use crate::kernels::kernel_table;
-use crate::vector::Vector;
+use crate::vector::{Lanes, Vector};
 use core::arch::aarch64::*;
 
 extern crate std;
@@ -15,7 +15,7 @@ pub(crate) fn has_armv8() -> bool {
 
 kernel_table! {
     #[target_feature(enable = "neon,aes")]
-    vector: Block, single: Block, rows: 8, groups: 12 or 4
+    vector: Block, single: Block, lanes: Block, rows: 8, groups: 12 or 4
 }
 
 /// One block.
@@ -25,8 +25,6 @@ pub(crate) struct Block(uint8x16_t);
 
 impl Vector for Block {
     const WIDTH: usize = 1;
-    const STEPS: usize = 1;
-    type Tile = [Self; 1];
     type Counter = uint64x2_t;
 
     #[inline(always)]
@@ -80,17 +78,6 @@ impl Vector for Block {
     }
 
     #[inline(always)]
-    unsafe fn load_tile(streams: *const *mut u8, offset: usize) -> Self::Tile {
-        // SAFETY: one valid stream pointer with 16 bytes at `offset`.
-        unsafe { [Self::load((*streams).add(offset))] }
-    }
-    #[inline(always)]
-    unsafe fn store_tile(tile: &Self::Tile, streams: *const *mut u8, offset: usize) {
-        // SAFETY: as `load_tile`.
-        unsafe { tile[0].store((*streams).add(offset)) }
-    }
-
-    #[inline(always)]
     unsafe fn counter(first: u128) -> Self::Counter {
         // SAFETY: the caller has "neon".
         unsafe { vcombine_u64(vcreate_u64(first as u64), vcreate_u64((first >> 64) as u64)) }
@@ -107,5 +94,18 @@ impl Vector for Block {
     unsafe fn counter_advance(counter: Self::Counter, vectors: usize) -> Self::Counter {
         // SAFETY: the caller has "neon".
         unsafe { vaddq_u64(counter, vcombine_u64(vcreate_u64(vectors as u64), vcreate_u64(0))) }
+    }
+}
+
+impl Lanes for Block {
+    #[inline(always)]
+    unsafe fn gather(streams: *const *mut u8, offset: usize) -> Self {
+        // SAFETY: one valid stream pointer with 16 bytes at `offset`.
+        unsafe { Self::load((*streams).add(offset)) }
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, streams: *const *mut u8, offset: usize) {
+        // SAFETY: as `gather`.
+        unsafe { self.store((*streams).add(offset)) }
     }
 }

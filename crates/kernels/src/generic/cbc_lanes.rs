@@ -1,45 +1,38 @@
 //! Multi-buffer CBC encryption: many streams interleaved, so that the chain of one does not idle the AES unit.
 //!
-//! `LANES` streams run side by side. A vector holds the same block number of `WIDTH` of them, and `GROUPS`
-//! vectors are in flight. Text comes and goes in tiles, `STEPS` blocks of `WIDTH` streams:
+//! `LANES` streams run side by side. A vector holds the same step of `WIDTH` of them, and `GROUPS` vectors are in
+//! flight:
 //!
 //! ```text
-//!   memory: 64 bytes of each of 4 streams           registers: one step of 4 streams
-//!   stream 0 │ block 0 │ block 1 │ block 2 │ …       step 0 │ stream 0 │ stream 1 │ stream 2 │ …
-//!   stream 1 │ block 0 │ block 1 │ block 2 │ …  <=>  step 1 │ stream 0 │ stream 1 │ stream 2 │ …
+//!              vector 0              vector 1
+//!   step 0   │ stream 0 │ stream 1 │ stream 2 │ stream 3 │ …
+//!   step 1   │ stream 0 │ stream 1 │ stream 2 │ stream 3 │ …      step n + 1 of a stream waits for step n
 //! ```
 //!
-//! All lanes run as many whole tiles as the shortest has; then those with less than a tile left do it in a
-//! staging slot while the others go on in place; a finished lane takes the next stream. When no stream is left
-//! to take, the last lane moves into the gap, and with few lanes left a kernel with fewer groups takes over.
-//! A lane without a stream repeats lane 0, byte for byte: a tile is read whole before any of it is written.
+//! All lanes run as many steps as the shortest has left; that one then takes the next stream. When no stream is
+//! left to take, the last lane moves into the gap, and with few lanes left a kernel with fewer groups takes over.
+//! A lane without a stream repeats lane 0, byte for byte: a step is read whole before any of it is written.
 
 use crate::aes::CbcStream;
 use crate::generic::cipher;
 use crate::schedule::Schedule;
-use crate::vector::Vector;
+use crate::vector::Lanes;
 
-/// What a lane without a stream counts as left, so that it never is the shortest.
-const IDLE: usize = usize::MAX;
-
-/// Bytes of the widest tile's part for one stream.
-const SLOT: usize = 64;
-
-#[repr(C, align(64))]
-struct Chains<const LANES: usize>([[u8; 16]; LANES]);
-
-#[repr(C, align(64))]
-#[derive(Clone, Copy)]
-struct Slot([u8; SLOT]);
+/// What a lane without a stream has left: more than any stream, so that it never is the shortest.
+const IDLE: u64 = u64::MAX;
 
 /// The streams in flight: lanes `0..live` have one, the others are idle.
-struct Lanes<const LANES: usize> {
+struct Flight<'a, 'b, const LANES: usize> {
+    streams: core::slice::IterMut<'a, CbcStream<'b>>,
     live: usize,
     text: [*mut u8; LANES],
+    /// The block that the next one is chained to: the IV in its stream, then the ciphertext itself. Read where
+    /// it was written and in the same pieces, it comes straight from the store queue.
+    chain: [*mut u8; LANES],
     /// Blocks to go, or [`IDLE`].
-    left: [usize; LANES],
-    stream: [usize; LANES],
-    chains: Chains<LANES>,
+    left: [u64; LANES],
+    /// Where the last ciphertext block goes.
+    result: [*mut [u8; 16]; LANES],
 }
 
 /// Encrypts every stream; `MANY * WIDTH == LANES`, and `FEW` groups serve when that many lanes are enough.
@@ -48,7 +41,7 @@ struct Lanes<const LANES: usize> {
 /// Needs the CPU features of `V`; every buffer is whole blocks.
 #[inline(always)]
 pub(crate) unsafe fn cbc_encrypt_lanes<
-    V: Vector,
+    V: Lanes,
     const MANY: usize,
     const FEW: usize,
     const LANES: usize,
@@ -57,72 +50,62 @@ pub(crate) unsafe fn cbc_encrypt_lanes<
     schedule: &Schedule,
     streams: &mut [CbcStream<'_>],
 ) {
-    const { assert!(MANY * V::WIDTH == LANES && FEW <= MANY && V::STEPS * 16 <= SLOT) };
-    let mut next = 0;
-    let mut lanes = Lanes::<LANES>::new();
-    while lanes.live < LANES && lanes.take(lanes.live, streams, &mut next) {
-        lanes.live += 1;
+    const { assert!(MANY * V::WIDTH == LANES && FEW <= MANY && LANES <= 64) };
+    let mut flight = Flight::<LANES>::new(streams);
+    let mut steps = IDLE;
+    while flight.live < LANES && flight.take(flight.live) {
+        steps = steps.min(flight.left[flight.live]);
+        flight.live += 1;
     }
-    while lanes.live > 0 {
-        let shortest = lanes.shortest();
-        let tiles = shortest / V::STEPS;
-        let few = lanes.live <= FEW * V::WIDTH;
-        if tiles > 0 {
-            lanes.mirror_idle();
-            // SAFETY: the caller has the CPU features; every live lane has `tiles` tiles left.
-            unsafe {
-                if few {
-                    run::<V, FEW, ROUNDS>(schedule, &lanes.text, lanes.chains.0.as_flattened_mut(), tiles);
-                } else {
-                    run::<V, MANY, ROUNDS>(schedule, &lanes.text, lanes.chains.0.as_flattened_mut(), tiles);
-                }
-                lanes.advance(tiles * V::STEPS);
+    while flight.live > 0 {
+        flight.mirror_idle();
+        // SAFETY: the caller has the CPU features; every live lane has `steps` blocks left.
+        unsafe {
+            if flight.live <= FEW * V::WIDTH {
+                run::<V, FEW, ROUNDS>(schedule, &flight.text, &flight.chain, steps as usize);
+            } else {
+                run::<V, MANY, ROUNDS>(schedule, &flight.text, &flight.chain, steps as usize);
             }
         }
-        if !shortest.is_multiple_of(V::STEPS) {
-            // SAFETY: the caller has the CPU features.
-            unsafe { staged_tile::<V, MANY, FEW, LANES, ROUNDS>(schedule, &mut lanes, few) };
+        let (mut ended, rest) = flight.advance(steps);
+        steps = rest;
+        while ended != 0 {
+            // From the last to the first, so that a lane that moves into a gap is not one that has ended.
+            let lane = ended.ilog2() as usize;
+            ended ^= 1 << lane;
+            // SAFETY: the lane has done at least one block.
+            unsafe { flight.retire(lane) };
+            steps = steps.min(flight.left[lane]);
         }
-        lanes.retire(streams, &mut next);
     }
 }
 
-impl<const LANES: usize> Lanes<LANES> {
+impl<'a, 'b, const LANES: usize> Flight<'a, 'b, LANES> {
     #[inline(always)]
-    fn new() -> Self {
-        Lanes {
+    fn new(streams: &'a mut [CbcStream<'b>]) -> Self {
+        Flight {
+            streams: streams.iter_mut(),
             live: 0,
             text: [core::ptr::null_mut(); LANES],
+            chain: [core::ptr::null_mut(); LANES],
             left: [IDLE; LANES],
-            stream: [0; LANES],
-            chains: Chains([[0; 16]; LANES]),
+            result: [core::ptr::null_mut(); LANES],
         }
     }
 
     /// Gives `lane` the next stream that is not empty.
     #[inline(always)]
-    fn take(&mut self, lane: usize, streams: &mut [CbcStream<'_>], next: &mut usize) -> bool {
-        while let Some(stream) = streams.get_mut(*next) {
-            let index = *next;
-            *next += 1;
+    fn take(&mut self, lane: usize) -> bool {
+        for stream in self.streams.by_ref() {
             if !stream.buffer.is_empty() {
                 self.text[lane] = stream.buffer.as_mut_ptr();
-                self.left[lane] = stream.buffer.len() / 16;
-                self.stream[lane] = index;
-                self.chains.0[lane] = stream.chain;
+                self.left[lane] = stream.buffer.len() as u64 / 16;
+                self.result[lane] = &raw mut stream.chain;
+                self.chain[lane] = self.result[lane].cast();
                 return true;
             }
         }
         false
-    }
-
-    #[inline(always)]
-    fn shortest(&self) -> usize {
-        let mut shortest = IDLE;
-        for left in self.left {
-            shortest = shortest.min(left);
-        }
-        shortest
     }
 
     /// Makes every idle lane repeat lane 0.
@@ -130,138 +113,80 @@ impl<const LANES: usize> Lanes<LANES> {
     fn mirror_idle(&mut self) {
         for lane in self.live..LANES {
             self.text[lane] = self.text[0];
-            self.chains.0[lane] = self.chains.0[0];
+            self.chain[lane] = self.chain[0];
         }
     }
 
+    /// Counts `steps` blocks as done. Tells which lanes have ended, as bits, and the fewest blocks that any other
+    /// has left. There is no branch on the lengths, which would be mispredicted; and the counts are not read as
+    /// vectors again soon after single ones are written, which would stall.
+    #[inline(always)]
+    fn advance(&mut self, steps: u64) -> (u64, u64) {
+        for (text, chain) in self.text.iter_mut().zip(&mut self.chain) {
+            *text = text.wrapping_add(16 * steps as usize);
+            *chain = text.wrapping_sub(16);
+        }
+        for left in &mut self.left[self.live..] {
+            *left = IDLE;
+        }
+        let (mut ended, mut rest) = (0, u64::MAX);
+        for (lane, left) in self.left.iter_mut().enumerate() {
+            *left -= steps;
+            ended |= u64::from(*left == 0) << lane;
+            rest = rest.min(left.wrapping_sub(1));
+        }
+        (ended, rest.saturating_add(1))
+    }
+
+    /// Ends `lane`, which has nothing left, and gives it a new stream, or the last lane's.
+    ///
     /// # Safety
-    /// Every live lane has `blocks` blocks left.
+    /// The lane's chain is its last ciphertext block.
     #[inline(always)]
-    unsafe fn advance(&mut self, blocks: usize) {
-        for lane in 0..LANES {
-            // Idle lanes are pointed at lane 0 again before they are next used.
-            self.text[lane] = self.text[lane].wrapping_add(16 * blocks);
-            self.left[lane] -= blocks;
-        }
-        for lane in self.live..LANES {
-            self.left[lane] = IDLE;
-        }
-    }
-
-    /// Ends the lanes that have nothing left, from the last to the first, and gives them new streams.
-    #[inline(always)]
-    fn retire(&mut self, streams: &mut [CbcStream<'_>], next: &mut usize) {
-        for lane in (0..self.live).rev() {
-            if self.left[lane] != 0 {
-                continue;
-            }
-            let stream = &mut streams[self.stream[lane]];
-            if let Some(last) = stream.buffer.last_chunk::<16>() {
-                stream.chain = *last;
-            }
-            if !self.take(lane, streams, next) {
-                self.live -= 1;
-                self.text[lane] = self.text[self.live];
-                self.left[lane] = self.left[self.live];
-                self.stream[lane] = self.stream[self.live];
-                self.chains.0[lane] = self.chains.0[self.live];
-                self.left[self.live] = IDLE;
-            }
+    unsafe fn retire(&mut self, lane: usize) {
+        // SAFETY: the result is the `chain` of a stream that is borrowed as long as this flight.
+        unsafe { *self.result[lane] = *self.chain[lane].cast::<[u8; 16]>() };
+        if !self.take(lane) {
+            self.live -= 1;
+            let last = self.live;
+            self.text[lane] = self.text[last];
+            self.chain[lane] = self.chain[last];
+            self.left[lane] = self.left[last];
+            self.result[lane] = self.result[last];
+            self.left[last] = IDLE;
         }
     }
 }
 
-/// One tile in which some lanes have fewer blocks left than it holds; those end with it.
+/// Encrypts `steps` blocks of each of `GROUPS * WIDTH` lanes.
 ///
 /// # Safety
-/// Needs the CPU features of `V`. Every live lane has at least one block left.
+/// Needs the CPU features of `V`. Each of the first `GROUPS * WIDTH` pointers of `text` is valid for `steps`
+/// blocks, those of `chain` for one; lanes do not overlap, or they are equal.
 #[inline(always)]
-unsafe fn staged_tile<
-    V: Vector,
-    const MANY: usize,
-    const FEW: usize,
-    const LANES: usize,
-    const ROUNDS: usize,
->(
-    schedule: &Schedule,
-    lanes: &mut Lanes<LANES>,
-    few: bool,
-) {
-    let mut slots = [Slot([0; SLOT]); LANES];
-    let mut text = lanes.text;
-    // SAFETY: a lane with less than a tile left works in its slot, which holds a tile; the others have a tile
-    // in place. Only the blocks that the stream has are copied.
-    unsafe {
-        for lane in 0..lanes.live {
-            if lanes.left[lane] < V::STEPS {
-                text[lane] = slots[lane].0.as_mut_ptr();
-                core::ptr::copy_nonoverlapping(lanes.text[lane], text[lane], 16 * lanes.left[lane]);
-            }
-        }
-        for lane in lanes.live..LANES {
-            text[lane] = text[0];
-            lanes.chains.0[lane] = lanes.chains.0[0];
-        }
-        if few {
-            run::<V, FEW, ROUNDS>(schedule, &text, lanes.chains.0.as_flattened_mut(), 1);
-        } else {
-            run::<V, MANY, ROUNDS>(schedule, &text, lanes.chains.0.as_flattened_mut(), 1);
-        }
-        for lane in 0..lanes.live {
-            let blocks = lanes.left[lane].min(V::STEPS);
-            if blocks < V::STEPS {
-                core::ptr::copy_nonoverlapping(text[lane], lanes.text[lane], 16 * blocks);
-            }
-            lanes.left[lane] -= blocks;
-            lanes.text[lane] = lanes.text[lane].add(16 * blocks);
-        }
-    }
-}
-
-/// Encrypts `tiles` tiles of `GROUPS * WIDTH` lanes.
-///
-/// # Safety
-/// Needs the CPU features of `V`. Each of the first `GROUPS * WIDTH` pointers of `text` is valid for `tiles`
-/// tiles, and either they do not overlap or they and their chains are equal.
-#[inline(always)]
-unsafe fn run<V: Vector, const GROUPS: usize, const ROUNDS: usize>(
+unsafe fn run<V: Lanes, const GROUPS: usize, const ROUNDS: usize>(
     schedule: &Schedule,
     text: &[*mut u8],
-    chains: &mut [u8],
-    tiles: usize,
+    chain: &[*mut u8],
+    steps: usize,
 ) {
-    debug_assert!(text.len() >= GROUPS * V::WIDTH && chains.len() >= GROUPS * V::BYTES);
-    let text = text.as_ptr();
-    let chains = chains.as_mut_ptr();
-    // SAFETY: the caller has the CPU features and valid pointers; the chains of a group's lanes lie side by
-    // side, which makes them one vector.
+    debug_assert!(text.len() >= GROUPS * V::WIDTH && chain.len() >= GROUPS * V::WIDTH);
+    let (text, chain) = (text.as_ptr(), chain.as_ptr());
+    // SAFETY: the caller has the CPU features and valid pointers.
     unsafe {
-        let key = V::broadcast(&schedule.encrypt[0]);
-        let mut states = [V::load(chains); GROUPS];
+        let mut states = [V::gather(chain, 0); GROUPS];
         for (group, state) in states.iter_mut().enumerate().skip(1) {
-            *state = V::load(chains.add(group * V::BYTES));
+            *state = V::gather(chain.add(group * V::WIDTH), 0);
         }
-        for tile in 0..tiles {
-            let offset = tile * V::STEPS * 16;
-            let mut rows = [V::load_tile(text, offset); GROUPS];
-            for (group, row) in rows.iter_mut().enumerate().skip(1) {
-                *row = V::load_tile(text.add(group * V::WIDTH), offset);
+        for step in 0..steps {
+            let key = V::broadcast(&schedule.encrypt[0]);
+            for (group, state) in states.iter_mut().enumerate() {
+                *state = V::gather(text.add(group * V::WIDTH), 16 * step).whiten(key).xor(*state);
             }
-            for step in 0..V::STEPS {
-                for group in 0..GROUPS {
-                    states[group] = rows[group].as_ref()[step].whiten(key).xor(states[group]);
-                }
-                cipher::encrypt::<V, GROUPS, ROUNDS>(schedule, &mut states);
-                for group in 0..GROUPS {
-                    rows[group].as_mut()[step] = states[group];
-                }
+            cipher::encrypt::<V, GROUPS, ROUNDS>(schedule, &mut states);
+            for (group, state) in states.iter().enumerate() {
+                state.scatter(text.add(group * V::WIDTH), 16 * step);
             }
-            for (group, row) in rows.iter().enumerate() {
-                V::store_tile(row, text.add(group * V::WIDTH), offset);
-            }
-        }
-        for (group, state) in states.iter().enumerate() {
-            state.store(chains.add(group * V::BYTES));
         }
     }
 }

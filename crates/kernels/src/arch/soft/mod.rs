@@ -13,10 +13,10 @@ mod linear;
 mod substitution;
 
 use crate::kernels::kernel_table;
-use crate::vector::Vector;
+use crate::vector::{Lanes, Vector};
 
 kernel_table! {
-    vector: Planes, single: Planes, rows: 1, groups: 1 or 1
+    vector: Planes, single: Planes, lanes: Planes, rows: 1, groups: 1 or 1
 }
 
 /// Eight blocks as bit planes; index 0 is the lowest bit.
@@ -86,10 +86,9 @@ unsafe fn write_block(target: *mut u8, block: u128) {
     unsafe { *target.cast::<[u8; 16]>() = block.to_le_bytes() }
 }
 
+// A round is some five hundred instructions: as functions of their own the rounds stay in the instruction cache.
 impl Vector for Planes {
     const WIDTH: usize = 8;
-    const STEPS: usize = 1;
-    type Tile = [Self; 1];
     type Counter = u128;
 
     #[inline(always)]
@@ -133,46 +132,29 @@ impl Vector for Planes {
         // SAFETY: needs no CPU feature.
         unsafe { self.xor(key) }
     }
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn encrypt_round(self, _before: Self, key: Self) -> Self {
         let state = Planes(linear::mix_columns(linear::shift_rows(substitution::forward(self.0))));
         // SAFETY: needs no CPU feature.
         unsafe { state.xor(key) }
     }
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn encrypt_last(self, _before: Self, key: Self) -> Self {
         let state = Planes(linear::shift_rows(substitution::forward(self.0)));
         // SAFETY: needs no CPU feature.
         unsafe { state.xor(key) }
     }
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn decrypt_round(self, _before: Self, key: Self) -> Self {
         let state = linear::inverse_shift_rows(substitution::inverse(self.0));
         // SAFETY: needs no CPU feature.
         unsafe { Planes(linear::inverse_mix_columns(state)).xor(key) }
     }
-    #[inline(always)]
+    #[inline(never)]
     unsafe fn decrypt_last(self, _before: Self, key: Self) -> Self {
         let state = Planes(linear::inverse_shift_rows(substitution::inverse(self.0)));
         // SAFETY: needs no CPU feature.
         unsafe { state.xor(key) }
-    }
-
-    #[inline(always)]
-    unsafe fn load_tile(streams: *const *mut u8, offset: usize) -> Self::Tile {
-        let mut rows = [0; 8];
-        for (index, row) in rows.iter_mut().enumerate() {
-            // SAFETY: eight valid stream pointers with 16 bytes at `offset`.
-            *row = unsafe { read_block((*streams.add(index)).add(offset)) };
-        }
-        [Planes::pack(rows)]
-    }
-    #[inline(always)]
-    unsafe fn store_tile(tile: &Self::Tile, streams: *const *mut u8, offset: usize) {
-        for (index, row) in tile[0].unpack().into_iter().enumerate() {
-            // SAFETY: as `load_tile`.
-            unsafe { write_block((*streams.add(index)).add(offset), row) }
-        }
     }
 
     #[inline(always)]
@@ -190,5 +172,24 @@ impl Vector for Planes {
     #[inline(always)]
     unsafe fn counter_advance(counter: Self::Counter, vectors: usize) -> Self::Counter {
         counter.wrapping_add(8 * vectors as u128)
+    }
+}
+
+impl Lanes for Planes {
+    #[inline(always)]
+    unsafe fn gather(streams: *const *mut u8, offset: usize) -> Self {
+        let mut rows = [0; 8];
+        for (index, row) in rows.iter_mut().enumerate() {
+            // SAFETY: eight valid stream pointers with 16 bytes at `offset`.
+            *row = unsafe { read_block((*streams.add(index)).add(offset)) };
+        }
+        Planes::pack(rows)
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, streams: *const *mut u8, offset: usize) {
+        for (index, row) in self.unpack().into_iter().enumerate() {
+            // SAFETY: as `gather`.
+            unsafe { write_block((*streams.add(index)).add(offset), row) }
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! AES-NI (Intel SDM volume 2, AESENC and its kin): one block in a 128-bit register.
 
 use crate::kernels::kernel_table;
-use crate::vector::Vector;
+use crate::vector::{Lanes, Vector};
 use core::arch::x86_64::*;
 
 kernel_table! {
     #[target_feature(enable = "aes,ssse3")]
-    vector: Block, single: Block, rows: 8, groups: 12 or 6
+    vector: Block, single: Block, lanes: Block, rows: 8, groups: 8 or 4
 }
 
 /// One block.
@@ -21,8 +21,6 @@ const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
 // and stores are the unaligned kind.
 impl Vector for Block {
     const WIDTH: usize = 1;
-    const STEPS: usize = 1;
-    type Tile = [Self; 1];
     type Counter = __m128i;
 
     #[inline(always)]
@@ -77,17 +75,6 @@ impl Vector for Block {
     }
 
     #[inline(always)]
-    unsafe fn load_tile(streams: *const *mut u8, offset: usize) -> Self::Tile {
-        // SAFETY: one valid stream pointer with 16 bytes at `offset`.
-        unsafe { [Self::load((*streams).add(offset))] }
-    }
-    #[inline(always)]
-    unsafe fn store_tile(tile: &Self::Tile, streams: *const *mut u8, offset: usize) {
-        // SAFETY: as `load_tile`.
-        unsafe { tile[0].store((*streams).add(offset)) }
-    }
-
-    #[inline(always)]
     unsafe fn counter(first: u128) -> Self::Counter {
         // SAFETY: SSE2 is part of x86-64.
         unsafe { _mm_set_epi64x((first >> 64) as i64, first as i64) }
@@ -104,5 +91,18 @@ impl Vector for Block {
     unsafe fn counter_advance(counter: Self::Counter, vectors: usize) -> Self::Counter {
         // SAFETY: SSE2 is part of x86-64.
         unsafe { _mm_add_epi64(counter, _mm_set_epi64x(0, vectors as i64)) }
+    }
+}
+
+impl Lanes for Block {
+    #[inline(always)]
+    unsafe fn gather(streams: *const *mut u8, offset: usize) -> Self {
+        // SAFETY: one valid stream pointer with 16 bytes at `offset`.
+        unsafe { Self::load((*streams).add(offset)) }
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, streams: *const *mut u8, offset: usize) {
+        // SAFETY: as `gather`.
+        unsafe { self.store((*streams).add(offset)) }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::aesni::Block;
 use crate::kernels::kernel_table;
-use crate::vector::Vector;
+use crate::vector::{Lanes, Vector};
 use core::arch::x86_64::*;
 
 kernel_table! {
     #[target_feature(enable = "aes,ssse3,vaes,avx2")]
-    vector: TwoBlocks, single: Block, rows: 8, groups: 8 or 4
+    vector: TwoBlocks, single: Block, lanes: TwoBlocks, rows: 8, groups: 10 or 4
 }
 
 /// Two blocks, the first in the low half.
@@ -29,8 +29,6 @@ impl TwoBlocks {
 
 impl Vector for TwoBlocks {
     const WIDTH: usize = 2;
-    const STEPS: usize = 2;
-    type Tile = [Self; 2];
     type Counter = __m256i;
 
     #[inline(always)]
@@ -86,21 +84,6 @@ impl Vector for TwoBlocks {
     }
 
     #[inline(always)]
-    unsafe fn load_tile(streams: *const *mut u8, offset: usize) -> Self::Tile {
-        // SAFETY: two valid stream pointers with 32 bytes at `offset`.
-        unsafe { transpose([Self::load((*streams).add(offset)), Self::load((*streams.add(1)).add(offset))]) }
-    }
-    #[inline(always)]
-    unsafe fn store_tile(tile: &Self::Tile, streams: *const *mut u8, offset: usize) {
-        // SAFETY: as `load_tile`.
-        unsafe {
-            let rows = transpose(*tile);
-            rows[0].store((*streams).add(offset));
-            rows[1].store((*streams.add(1)).add(offset));
-        }
-    }
-
-    #[inline(always)]
     unsafe fn counter(first: u128) -> Self::Counter {
         let (high, low) = ((first >> 64) as i64, first as i64);
         // SAFETY: the caller has "avx2".
@@ -121,17 +104,23 @@ impl Vector for TwoBlocks {
     }
 }
 
-/// Swaps block 1 of row 0 with block 0 of row 1; its own inverse.
-///
-/// # Safety
-/// Needs "avx2".
-#[inline(always)]
-unsafe fn transpose(rows: [TwoBlocks; 2]) -> [TwoBlocks; 2] {
-    // SAFETY: the caller has "avx2".
-    unsafe {
-        [
-            TwoBlocks(_mm256_permute2x128_si256::<0x20>(rows[0].0, rows[1].0)),
-            TwoBlocks(_mm256_permute2x128_si256::<0x31>(rows[0].0, rows[1].0)),
-        ]
+impl Lanes for TwoBlocks {
+    #[inline(always)]
+    unsafe fn gather(streams: *const *mut u8, offset: usize) -> Self {
+        // SAFETY: two valid stream pointers with 16 bytes at `offset`.
+        unsafe {
+            let first = _mm_loadu_si128((*streams).add(offset).cast());
+            let second = _mm_loadu_si128((*streams.add(1)).add(offset).cast());
+            TwoBlocks(_mm256_inserti128_si256::<1>(_mm256_castsi128_si256(first), second))
+        }
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, streams: *const *mut u8, offset: usize) {
+        // SAFETY: as `gather`.
+        unsafe {
+            let blocks = self.0;
+            _mm_storeu_si128((*streams).add(offset).cast(), _mm256_castsi256_si128(blocks));
+            _mm_storeu_si128((*streams.add(1)).add(offset).cast(), _mm256_extracti128_si256::<1>(blocks));
+        }
     }
 }

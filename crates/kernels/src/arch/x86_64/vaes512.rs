@@ -1,13 +1,17 @@
 //! VAES on 512-bit registers (Intel SDM volume 2, VAESENC and its kin): four blocks.
+//!
+//! CBC lanes use two-block vectors even here: on Zen 4 that is faster than any way found to gather four streams
+//! into one register (`docs/decisions/0001-own-instruction-files.md`).
 
 use super::aesni::Block;
+use super::vaes256::TwoBlocks;
 use crate::kernels::kernel_table;
 use crate::vector::Vector;
 use core::arch::x86_64::*;
 
 kernel_table! {
     #[target_feature(enable = "aes,ssse3,vaes,avx2,avx512f,avx512bw,avx512vl")]
-    vector: FourBlocks, single: Block, rows: 8, groups: 4 or 1
+    vector: FourBlocks, single: Block, lanes: TwoBlocks, rows: 8, groups: 8 or 4
 }
 
 /// Four blocks, the first in the lowest quarter.
@@ -29,8 +33,6 @@ impl FourBlocks {
 
 impl Vector for FourBlocks {
     const WIDTH: usize = 4;
-    const STEPS: usize = 4;
-    type Tile = [Self; 4];
     type Counter = __m512i;
 
     #[inline(always)]
@@ -86,30 +88,6 @@ impl Vector for FourBlocks {
     }
 
     #[inline(always)]
-    unsafe fn load_tile(streams: *const *mut u8, offset: usize) -> Self::Tile {
-        // SAFETY: four valid stream pointers with 64 bytes at `offset`.
-        unsafe {
-            transpose([
-                Self::load((*streams).add(offset)),
-                Self::load((*streams.add(1)).add(offset)),
-                Self::load((*streams.add(2)).add(offset)),
-                Self::load((*streams.add(3)).add(offset)),
-            ])
-        }
-    }
-    #[inline(always)]
-    unsafe fn store_tile(tile: &Self::Tile, streams: *const *mut u8, offset: usize) {
-        // SAFETY: as `load_tile`.
-        unsafe {
-            let rows = transpose(*tile);
-            rows[0].store((*streams).add(offset));
-            rows[1].store((*streams.add(1)).add(offset));
-            rows[2].store((*streams.add(2)).add(offset));
-            rows[3].store((*streams.add(3)).add(offset));
-        }
-    }
-
-    #[inline(always)]
     unsafe fn counter(first: u128) -> Self::Counter {
         // SAFETY: the caller has "avx512f".
         unsafe {
@@ -129,26 +107,5 @@ impl Vector for FourBlocks {
     unsafe fn counter_advance(counter: Self::Counter, vectors: usize) -> Self::Counter {
         // SAFETY: the caller has "avx512f".
         unsafe { _mm512_add_epi64(counter, Self::all(_mm_set_epi64x(0, 4 * vectors as i64))) }
-    }
-}
-
-/// Makes block `c` of row `r` block `r` of row `c`; its own inverse.
-///
-/// # Safety
-/// Needs "avx512f".
-#[inline(always)]
-unsafe fn transpose(rows: [FourBlocks; 4]) -> [FourBlocks; 4] {
-    // SAFETY: the caller has "avx512f". 0x88 takes the even blocks of both operands, 0xdd the odd ones.
-    unsafe {
-        let even_01 = _mm512_shuffle_i64x2::<0x88>(rows[0].0, rows[1].0);
-        let odd_01 = _mm512_shuffle_i64x2::<0xdd>(rows[0].0, rows[1].0);
-        let even_23 = _mm512_shuffle_i64x2::<0x88>(rows[2].0, rows[3].0);
-        let odd_23 = _mm512_shuffle_i64x2::<0xdd>(rows[2].0, rows[3].0);
-        [
-            FourBlocks(_mm512_shuffle_i64x2::<0x88>(even_01, even_23)),
-            FourBlocks(_mm512_shuffle_i64x2::<0x88>(odd_01, odd_23)),
-            FourBlocks(_mm512_shuffle_i64x2::<0xdd>(even_01, even_23)),
-            FourBlocks(_mm512_shuffle_i64x2::<0xdd>(odd_01, odd_23)),
-        ]
     }
 }
