@@ -1,4 +1,4 @@
-//! Which class an error belongs to: coarse enough for a program's exit code.
+//! The few classes of errors that a program's exit code can tell apart.
 
 use super::Error;
 

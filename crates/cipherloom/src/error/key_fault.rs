@@ -1,4 +1,4 @@
-//! Why one key of a keyset cannot be used. Stands with the errors, below the room of keys: no secret is in it.
+//! What can be wrong with one key of a keyset: the part of an error message that follows "key 1234 of the keyset".
 
 /// Why a key of a keyset cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -12,7 +12,7 @@
 //! ```
 
 use super::protobuf::{self, Malformed, Value, Writer};
-pub use crate::error::KeyFault;
+use crate::error::KeyFault;
 use std::fmt;
 use zeroize::Zeroizing;
 
