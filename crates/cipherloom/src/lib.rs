@@ -27,7 +27,7 @@ mod report;
 mod tree;
 
 pub use cipherloom_kernels::Backend;
-pub use error::Error;
+pub use error::{Error, ErrorClass, KeyFault};
 pub use format::Format;
 pub use machine::Machine;
 pub use pipeline::{IfExists, Job, Links, SealedFile, Work, open_range, run, translate_stream};

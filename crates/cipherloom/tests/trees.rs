@@ -5,7 +5,8 @@ use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::{Keyset, Passphrase, RawKey, Template};
 use cipherloom::machine::Calibration;
 use cipherloom::{
-    Backend, Error, Event, Format, IfExists, Job, Machine, Observer, Outcome, Selection, Summary, Tree, Unobserved, Work,
+    Backend, Error, Event, Format, IfExists, Job, Machine, Observer, Outcome, Selection, Summary, Tree,
+    Unobserved, Work,
 };
 use std::fs;
 use std::num::NonZeroUsize;
@@ -44,7 +45,12 @@ fn run(source: &Path, job: &Job<'_>, threads: usize) -> Summary {
     run_observed(source, job, threads, &Unobserved).unwrap()
 }
 
-fn run_observed(source: &Path, job: &Job<'_>, threads: usize, observer: &dyn Observer) -> Result<Summary, Error> {
+fn run_observed(
+    source: &Path,
+    job: &Job<'_>,
+    threads: usize,
+    observer: &dyn Observer,
+) -> Result<Summary, Error> {
     let tree = Tree::list(source, &Selection::default()).unwrap();
     let machine = Machine::detect(Calibration::default());
     let plan = job.plan(&tree, &machine, NonZeroUsize::new(threads));
@@ -91,7 +97,8 @@ fn formats() -> Vec<(String, Format)> {
     }
     for cipher in [Cipher::Aes128Cbc, Cipher::Aes192Ctr, Cipher::Aes256Cbc] {
         let passphrase = Passphrase::new(b"correct horse").unwrap();
-        formats.push((format!("openssl {cipher:?}"), Format::openssl(cipher, passphrase, 3, backend).unwrap()));
+        formats
+            .push((format!("openssl {cipher:?}"), Format::openssl(cipher, passphrase, 3, backend).unwrap()));
         for iv in [IvPolicy::Prefixed, IvPolicy::Fixed([9; 16])] {
             let format = Format::raw(cipher, &key(cipher.key_len()), iv, backend).unwrap();
             formats.push((format!("raw {cipher:?} {iv:?}"), format));
@@ -122,7 +129,10 @@ fn every_format_gives_the_tree_back() {
             if format.is_authenticated() {
                 let verified = run(&sealed, &Job::new(Work::Verify(&format), None), threads);
                 assert_eq!((verified.files, verified.failed), (total, 0), "{what}");
-                assert_eq!(verified.output_bytes, summary.bytes, "verifying sees every plaintext byte: {what}");
+                assert_eq!(
+                    verified.output_bytes, summary.bytes,
+                    "verifying sees every plaintext byte: {what}"
+                );
             }
             let summary = run(&sealed, &job(Work::Decrypt(&format), &opened), threads);
             assert_eq!((summary.files, summary.failed), (total, 0), "{what}");
@@ -162,9 +172,10 @@ fn rekeying_between_segment_sizes_gives_the_same_plaintext() {
     let old = tink(Template::Aes256GcmHkdf1Mb);
     run(&source, &job(Work::Encrypt(&old), &sealed), 2);
     let cobblestone = Format::cobblestone(&RawKey::from_bytes(&[8; 32]).unwrap(), b"").unwrap();
-    for (index, new) in [tink(Template::Aes128GcmHkdf4Kb), tink(Template::Aes256CtrHmacSha256Of1Mb), cobblestone]
-        .into_iter()
-        .enumerate()
+    for (index, new) in
+        [tink(Template::Aes128GcmHkdf4Kb), tink(Template::Aes256CtrHmacSha256Of1Mb), cobblestone]
+            .into_iter()
+            .enumerate()
     {
         let (resealed, opened) =
             (folder.path().join(format!("new{index}")), folder.path().join(format!("opened{index}")));
@@ -232,15 +243,20 @@ fn damaged_entries_fail_alone_and_leave_nothing() {
         for threads in thread_counts() {
             let opened = folder.path().join(format!("opened-{name}-{threads}"));
             let failures = Failures::default();
-            let summary = run_observed(&sealed, &job(Work::Decrypt(&format), &opened), threads, &failures).unwrap();
+            let summary =
+                run_observed(&sealed, &job(Work::Decrypt(&format), &opened), threads, &failures).unwrap();
             let mut failed = failures.0.into_inner().unwrap();
             failed.sort();
-            let expected =
-                ["file-1", "file-16383", "file-4096", "large-1048577", "large-3145805", "shared"].map(str::to_owned);
+            let expected = ["file-1", "file-16383", "file-4096", "large-1048577", "large-3145805", "shared"]
+                .map(str::to_owned);
             assert_eq!(failed, expected, "{name}");
             assert_eq!((summary.failed, summary.unauthentic), (6, 6));
             let left = files(&opened);
-            assert_eq!(left.len() as u64, summary.files, "nothing of the damaged ones is left, not even a stray name");
+            assert_eq!(
+                left.len() as u64,
+                summary.files,
+                "nothing of the damaged ones is left, not even a stray name"
+            );
             for (path, bytes) in left {
                 assert!(bytes == fs::read(source.join(&path)).unwrap(), "{}", path.display());
             }
@@ -288,7 +304,10 @@ fn bound_paths_notice_a_move() {
     let opened = folder.path().join("opened");
     let summary = run(&sealed, &bound(Work::Decrypt(&format), Some(opened.clone())), 2);
     assert_eq!((summary.failed, summary.unauthentic), (1, 1));
-    assert!(opened.join("a/b/file-15").is_file() || opened.join("a/b/file-4096").is_file(), "the suffix is gone");
+    assert!(
+        opened.join("a/b/file-15").is_file() || opened.join("a/b/file-4096").is_file(),
+        "the suffix is gone"
+    );
 }
 
 #[test]

@@ -5,9 +5,10 @@
 //! changes nothing; Tink accepts every known one "for legacy reasons", and so does this.
 
 use super::keyset_json::{self, MaterialType, OutputPrefix};
-use super::streaming::{KeyFault, Protection, StreamingKey};
+use super::streaming::{Protection, StreamingKey};
 use super::template::Template;
 use crate::Error;
+use crate::error::KeyFault;
 use std::fmt;
 use zeroize::Zeroizing;
 

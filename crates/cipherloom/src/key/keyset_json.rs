@@ -10,8 +10,8 @@
 //! are read; fields that Tink does not have are refused, as Tink for Go and Python do. Written is what Tink writes.
 
 use super::keyset::{Entry, KeyStatus, Keyset};
-use super::streaming::KeyFault;
 use crate::Error;
+use crate::error::KeyFault;
 use base64::{
     Engine as _, alphabet,
     engine::{

@@ -20,5 +20,5 @@ pub mod wrapped;
 pub use keyset::{KeyInfo, KeyStatus, Keyset};
 pub use passphrase::Passphrase;
 pub use raw::RawKey;
-pub use streaming::{HashType, KeyFault, Protection, StreamingKey};
+pub use streaming::{HashType, Protection, StreamingKey};
 pub use template::Template;

@@ -12,76 +12,12 @@
 //! ```
 
 use super::protobuf::{self, Malformed, Value, Writer};
+use crate::error::KeyFault;
 use std::fmt;
 use zeroize::Zeroizing;
 
 const GCM_TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey";
 const CTR_TYPE_URL: &str = "type.googleapis.com/google.crypto.tink.AesCtrHmacStreamingKey";
-
-/// Why a key of a keyset cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyFault {
-    /// Another kind of key, or a key for another purpose.
-    #[error(
-        "is of the type {type_url:?}, which is not a streaming AEAD; make a key with one of the streaming templates"
-    )]
-    Type {
-        /// The type as the keyset names it.
-        type_url: String,
-    },
-    /// `keyMaterialType` is not `SYMMETRIC`.
-    #[error("is not marked SYMMETRIC, as streaming keys are; the keyset was edited or damaged")]
-    Material,
-    /// No status that Tink knows.
-    #[error("has an unknown status; it must be ENABLED, DISABLED or DESTROYED")]
-    Status,
-    /// No output prefix type that Tink knows.
-    #[error("has an unknown output prefix type; streaming keys have RAW")]
-    Prefix,
-    /// The value is not base64.
-    #[error("has a value that is not base64; the keyset is damaged")]
-    Base64,
-    /// The value is not the message that its type says.
-    #[error("has a value that is not a protobuf message; the keyset is damaged")]
-    Protobuf,
-    /// A later version of the message.
-    #[error("has version {0}; only version 0 is known")]
-    Version(u32),
-    /// A derived key of a size that is not AES-128 or AES-256.
-    #[error("derives keys of {0} bytes; only 16 and 32 are allowed")]
-    DerivedKeySize(u32),
-    /// A main key shorter than the keys derived from it.
-    #[error("has {found} secret bytes and needs at least {needed}; the keyset is damaged")]
-    TooShort {
-        /// Bytes there are.
-        found: usize,
-        /// Bytes needed.
-        needed: u32,
-    },
-    /// A hash that Tink does not use here.
-    #[error("uses a hash for {purpose} that is not SHA1, SHA256 or SHA512")]
-    Hash {
-        /// "HKDF" or "HMAC".
-        purpose: &'static str,
-    },
-    /// An HMAC tag too short to be safe or longer than the hash.
-    #[error("has HMAC tags of {found} bytes; 10 to {most} are allowed")]
-    TagSize {
-        /// The size in the key.
-        found: u32,
-        /// The hash's length.
-        most: u32,
-    },
-    /// A segment that has no room for a byte of plaintext, or is longer than Tink can count.
-    #[error("has segments of {found} bytes; {least} to 2147483647 are allowed")]
-    SegmentSize {
-        /// The size in the key.
-        found: u32,
-        /// The smallest size.
-        least: u32,
-    },
-}
 
 /// A hash function, by Tink's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::output::Output;
 use super::worker::{Ended, Worker};
 use crate::Error;
-use crate::format::{Format, Stream};
+use crate::format::{Format, Stream, pad};
 use crate::plan::{LANE_LEN, Task};
 use crate::tree::Entry;
 use cipherloom_kernels::{Aes, CbcStream};
@@ -140,19 +140,18 @@ impl Lane<'_> {
         usize::try_from(self.input.len() - self.done).unwrap_or(usize::MAX)
     }
 
-    /// Reads this round's piece to `buffer[at..]`: the header in front of the first, padding (PKCS#7, RFC 5652,
-    /// section 6.3) behind the last.
+    /// Reads this round's piece to `buffer[at..]`: the header in front of the first, padding behind
+    /// the last.
     fn read(&mut self, worker: &mut Worker<'_>, at: usize) -> Result<(), Error> {
         self.is_last = self.rest() < LANE_LEN;
         let len = self.rest().min(LANE_LEN);
         let lead = if self.done == 0 { self.header_len } else { 0 };
-        let padding = if self.is_last { BLOCK - len % BLOCK } else { 0 };
-        let buffer = &mut worker.buffers.main.first(at + lead + len + padding + 1)[at..];
+        let buffer = &mut worker.buffers.main.first(at + lead + len + BLOCK + 1)[at..];
         buffer[..lead].copy_from_slice(&self.header[..lead]);
         self.input.read(&mut buffer[lead..], len, self.done)?;
-        buffer[lead + len..lead + len + padding].fill(u8::try_from(padding).expect("at most a block"));
+        let sealed = if self.is_last { pad(&mut buffer[lead..], len) } else { len };
         self.body = at + lead;
-        self.piece = at..at + lead + len + padding;
+        self.piece = at..at + lead + sealed;
         self.done += len as u64;
         worker.run.observer.advanced(len as u64);
         Ok(())

@@ -20,10 +20,13 @@ enum State {
     Open(Arc<Passage>),
     /// Nothing more to do: told already, or its output was there.
     Closed,
-    Failed(Error),
+    /// With the part that failed. The lowest one's reason is told: only the first segment can tell a wrong key from
+    /// damage.
+    Failed(u32, Error),
 }
 
 /// What the last worker finds when all parts have ended.
+#[expect(clippy::large_enum_variant, reason = "moved once for each shared entry")]
 pub(super) enum Ending {
     Complete { passage: Passage, written: u64 },
     Failed(Error),
@@ -42,7 +45,7 @@ impl Shared {
             *state = match open() {
                 Ok(Some(passage)) => State::Open(Arc::new(passage)),
                 Ok(None) => State::Closed,
-                Err(error) => State::Failed(error),
+                Err(error) => State::Failed(0, error),
             };
         }
         match &*state {
@@ -51,10 +54,10 @@ impl Shared {
         }
     }
 
-    pub(super) fn fail(&self, error: Error) {
+    pub(super) fn fail(&self, part: u32, error: Error) {
         let mut state = self.lock();
-        if !matches!(*state, State::Failed(_)) {
-            *state = State::Failed(error);
+        if !matches!(*state, State::Failed(earlier, _) if earlier <= part) {
+            *state = State::Failed(part, error);
         }
     }
 
@@ -71,7 +74,7 @@ impl Shared {
                 Ok(passage) => Ending::Complete { passage, written: self.written.load(Ordering::Relaxed) },
                 Err(_) => unreachable!("every other part has dropped its share"),
             },
-            State::Failed(error) => Ending::Failed(error),
+            State::Failed(_, error) => Ending::Failed(error),
             State::Untouched | State::Closed => Ending::Closed,
         })
     }

@@ -95,7 +95,7 @@ impl<'r> Worker<'r> {
             let range = bound(part)..bound(part + 1);
             match passage.advance(range, &mut self.buffers, at_hand, &|bytes| observer.advanced(bytes)) {
                 Ok(moved) => written = moved.written,
-                Err(error) => shared.fail(error),
+                Err(error) => shared.fail(part, error),
             }
         }
         let ended = match shared.end_part(parts, written) {

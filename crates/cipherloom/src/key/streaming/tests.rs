@@ -1,6 +1,7 @@
 //! Every field of the two messages at and beyond its limits.
 
 use super::*;
+use crate::error::KeyFault;
 
 /// A key whose parts tests bend one by one.
 #[derive(Clone)]

@@ -4,21 +4,13 @@
 //! it), a key, a passphrase or any byte of a secret file. [`Error::class`] sorts the variants into the few classes that
 //! a program's exit code can tell apart.
 
-use crate::key::KeyFault;
-use std::io;
+mod class;
+mod key_fault;
 
-/// What kind of trouble an [`Error`] is, coarse enough for exit codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ErrorClass {
-    /// The request itself cannot be carried out: options that contradict each other, unknown names.
-    Usage,
-    /// The key material is unreadable, unsuitable, or locked with another secret.
-    Key,
-    /// The content does not open: another key, or the bytes are not those that were written.
-    Authentication,
-    /// The operating system refused.
-    Io,
-}
+pub use class::ErrorClass;
+pub use key_fault::KeyFault;
+
+use std::io;
 
 /// Every error of this library.
 #[derive(Debug, thiserror::Error)]
@@ -362,80 +354,5 @@ impl Error {
     #[must_use]
     pub fn io(action: &'static str, source: io::Error) -> Error {
         Error::Io { action, source }
-    }
-
-    /// The class of this error.
-    #[must_use]
-    pub fn class(&self) -> ErrorClass {
-        use Error::*;
-        match self {
-            Io { .. }
-            | Random(_)
-            | Library { .. }
-            | OutputExists
-            | SourceShrank
-            | SourceChanged
-            | Calibration { .. } => ErrorClass::Io,
-            BackendUnavailable { .. }
-            | UnknownTemplate { .. }
-            | UnknownCipher { .. }
-            | NoIterations
-            | AssociatedDataUnsupported { .. }
-            | Chained
-            | TooManySegments { .. }
-            | NeitherFileNorFolder
-            | Glob { .. }
-            | DestinationInsideSource
-            | SourceInsideDestination
-            | SameFile
-            | SuffixMissing { .. } => ErrorClass::Usage,
-            KeysetSyntax { .. }
-            | KeysetEncrypted
-            | KeysetEmpty
-            | KeysetPrimary { .. }
-            | KeysetDuplicate { .. }
-            | KeysetKey { .. }
-            | RawKeyLength { .. }
-            | KeyLength { .. }
-            | PassphraseEmpty
-            | PassphraseUnfit { .. }
-            | WrapSecretMissing
-            | Recipient { .. }
-            | IdentityFile { .. }
-            | IdentityFileEmpty
-            | PassphraseNeeded
-            | IdentityNeeded
-            | WrongPassphrase
-            | NoMatchingIdentity
-            | WrappedDamaged { .. }
-            | WrappedWork { .. } => ErrorClass::Key,
-            NotThisFormat { .. }
-            | HeaderTruncated { .. }
-            | ImpossibleLength { .. }
-            | Truncated { .. }
-            | TrailingData { .. }
-            | WrongKey { .. }
-            | FirstSegment
-            | DamagedSegment { .. }
-            | Padding => ErrorClass::Authentication,
-        }
-    }
-
-    /// True if the content does not open: another key, or the bytes are not those that were written.
-    #[must_use]
-    pub fn is_authentication(&self) -> bool {
-        self.class() == ErrorClass::Authentication
-    }
-
-    /// True if the key material is the problem, before any content was looked at.
-    #[must_use]
-    pub fn is_key(&self) -> bool {
-        self.class() == ErrorClass::Key
-    }
-
-    /// True if the request itself is the problem.
-    #[must_use]
-    pub fn is_usage(&self) -> bool {
-        self.class() == ErrorClass::Usage
     }
 }
