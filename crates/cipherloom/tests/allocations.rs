@@ -70,7 +70,8 @@ impl Samples {
         });
         assert!(few.count_total > 0, "{what}: the counter counts nothing");
         assert_eq!(
-            few.count_total, many.count_total,
+            few.count_total,
+            many.count_total,
             "{what}: allocations of a run over {FILES} files and over {}",
             2 * FILES
         );

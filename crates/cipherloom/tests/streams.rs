@@ -67,7 +67,8 @@ fn edges(format: &Format) -> [usize; 3] {
 /// Plaintext lengths around the edges of a format's segments.
 fn lengths(format: &Format) -> Vec<usize> {
     let edges = edges(format);
-    let around = edges[..if is_large(format) { 1 } else { 3 }].iter().flat_map(|edge| [edge - 1, *edge, edge + 1]);
+    let around =
+        edges[..if is_large(format) { 1 } else { 3 }].iter().flat_map(|edge| [edge - 1, *edge, edge + 1]);
     [0, 1, 15, 16, 17].into_iter().chain(around).chain([edges[1] + 1]).collect()
 }
 
@@ -110,8 +111,7 @@ impl Read for Dribble<'_> {
 fn translate(work: Work<'_>, source: &[u8]) -> Result<(Vec<u8>, Summary), Error> {
     let associated_data = work.sealing().or(work.opening()).map_or(&b""[..], associated_data);
     let mut sink = Vec::new();
-    let summary =
-        translate_stream(work, associated_data, &mut Dribble::new(source), &mut sink, &Unobserved)?;
+    let summary = translate_stream(work, associated_data, &mut Dribble::new(source), &mut sink, &Unobserved)?;
     Ok((sink, summary))
 }
 
@@ -172,14 +172,20 @@ fn files_of_the_pipeline_open_as_streams_and_streams_as_files() {
         }
         for length in lengths(&format) {
             fs::write(path("plain").join(length.to_string()), &text[..length]).unwrap();
-            fs::write(path("streamed").join(length.to_string()), stream(Work::Encrypt(&format), &text[..length]))
-                .unwrap();
+            fs::write(
+                path("streamed").join(length.to_string()),
+                stream(Work::Encrypt(&format), &text[..length]),
+            )
+            .unwrap();
         }
         run(Work::Encrypt(&format), &path("plain"), &path("sealed"));
         run(Work::Decrypt(&format), &path("streamed"), &path("opened"));
         for length in lengths(&format) {
             let read = |folder: &str| fs::read(path(folder).join(length.to_string())).unwrap();
-            assert!(stream(Work::Decrypt(&format), &read("sealed")) == text[..length], "{format:?}, {length}");
+            assert!(
+                stream(Work::Decrypt(&format), &read("sealed")) == text[..length],
+                "{format:?}, {length}"
+            );
             assert!(read("opened") == text[..length], "{format:?}, {length}");
         }
         for name in ["plain", "streamed", "sealed", "opened"] {
@@ -263,7 +269,9 @@ fn a_truncated_cbc_stream_fails_unless_its_padding_happens_to_fit() {
         assert_eq!(format.layout().last, LastSegment::Padded);
         let sealed = seal(&format, b"", &text[..(1 << 20) + 100]).unwrap();
         let header = format.layout().header as usize;
-        for cut in [0, 1, header - 1, header, header + 1, header + 15, header + (1 << 20) + 1, sealed.len() - 1] {
+        for cut in
+            [0, 1, header - 1, header, header + 1, header + 15, header + (1 << 20) + 1, sealed.len() - 1]
+        {
             assert!(translate(Work::Decrypt(&format), &sealed[..cut]).is_err(), "{format:?}, cut at {cut}");
         }
     }
@@ -347,7 +355,10 @@ fn a_truncated_or_longer_file_does_not_open_for_ranges() {
             for cut in cuts(&format, sealed.len() as u64) {
                 fs::write(&path, &sealed[..cut]).unwrap();
                 let opened = SealedFile::open(&path, &format, b"bound");
-                assert!(opened.is_err_and(|error| error.is_authentication()), "{format:?}, {length}, cut at {cut}");
+                assert!(
+                    opened.is_err_and(|error| error.is_authentication()),
+                    "{format:?}, {length}, cut at {cut}"
+                );
             }
             fs::write(&path, [&sealed[..], b"\0"].concat()).unwrap();
             assert!(SealedFile::open(&path, &format, b"bound").is_err(), "{format:?}, {length}");
@@ -369,7 +380,8 @@ fn a_damaged_segment_fails_only_the_ranges_that_touch_it() {
         sealed[damaged.ciphertext_offset as usize + 5] ^= 1;
         fs::write(&path, &sealed).unwrap();
         let file = SealedFile::open(&path, &format, b"").unwrap();
-        let (start, end) = (damaged.plaintext_offset, damaged.plaintext_offset + u64::from(damaged.plaintext_len));
+        let (start, end) =
+            (damaged.plaintext_offset, damaged.plaintext_offset + u64::from(damaged.plaintext_len));
         assert!(*file.read(0..start).unwrap() == text[..start as usize]);
         assert!(*file.read(end..u64::MAX).unwrap() == text[end as usize..]);
         for range in [start..start + 1, end - 1..end + 1, 0..end] {

@@ -109,9 +109,7 @@ impl Folder {
 /// By the handle itself where the kernel allows that (6.10 and later, or with privilege), else through `/proc`.
 fn link(file: &File, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     match linkat(file, "", target, name, AtFlags::EMPTY_PATH) {
-        Err(Errno::NOENT | Errno::PERM) => {
-            link_through_proc(file, target, name)
-        }
+        Err(Errno::NOENT | Errno::PERM) => link_through_proc(file, target, name),
         result => result,
     }
 }
