@@ -1,5 +1,6 @@
 //! Where the calibration is kept: the user's cache folder, by the system's convention.
 
+use crate::output;
 use cipherloom::machine::Calibration;
 use std::env;
 use std::path::PathBuf;
@@ -25,7 +26,7 @@ pub fn calibration() -> Calibration {
         return Calibration::default();
     };
     Calibration::from_json(&json).unwrap_or_else(|error| {
-        eprintln!("cipherloom: warning: {error}");
+        output::warn(error);
         Calibration::default()
     })
 }

@@ -55,22 +55,32 @@ pub fn of(error: &anyhow::Error) -> ExitCode {
     match error.downcast_ref::<Error>() {
         Some(error) if error.is_authentication() => ExitCode::Unauthentic,
         Some(error) if error.is_key() => ExitCode::Key,
+        Some(error) if error.is_usage() => ExitCode::Usage,
         _ if error.is::<UsageError>() => ExitCode::Usage,
+        _ if error.is::<KeyError>() => ExitCode::Key,
         _ => ExitCode::Failure,
     }
 }
 
 /// Arguments that are well formed one by one but make no sense together.
-#[derive(Debug)]
-pub struct UsageError(pub String);
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(String);
 
-impl std::fmt::Display for UsageError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
+/// The error that ends a command whose arguments make no sense together.
+pub fn usage(message: impl Into<String>) -> anyhow::Error {
+    UsageError(message.into()).into()
 }
 
-impl std::error::Error for UsageError {}
+/// A key or passphrase that is missing or cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct KeyError(String);
+
+/// The error that ends a command without its key.
+pub fn no_key(message: impl Into<String>) -> anyhow::Error {
+    KeyError(message.into()).into()
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,9 @@
 //! From arguments to keys and formats: which file a key comes from, and what it is for.
 
 use crate::arguments::{CipherName, FormatArguments, FormatName};
-use crate::exit_code::UsageError;
-use crate::passphrase;
-use anyhow::{Context, anyhow};
+use crate::exit_code::{no_key, usage};
+use crate::{output, passphrase};
+use anyhow::Context;
 use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
 use cipherloom::key::{Keyset, RawKey};
@@ -45,38 +45,43 @@ pub fn with_key(arguments: &FormatArguments, path: &Path, backend: Backend) -> a
     match arguments.format {
         FormatName::Tink => Ok(Format::tink(keyset(path, arguments)?, backend)?),
         FormatName::Cobblestone => Ok(Format::cobblestone(&raw_key(path)?, arguments.context.as_bytes())?),
-        FormatName::Openssl | FormatName::Raw => Err(anyhow!(UsageError(
-            "this command works with --format tink and cobblestone, whose files tell when they are opened with another key"
-                .to_owned()
-        ))),
+        FormatName::Openssl | FormatName::Raw => Err(usage(
+            "rekey works with --format tink and cobblestone only: files of other formats open with any key and give \
+             nonsense, which would then be sealed; decrypt and encrypt them instead",
+        )),
     }
 }
 
 fn missing(option: &str, format: &str) -> anyhow::Error {
-    anyhow!(UsageError(format!("--format {format} needs {option}; `cipherloom help` shows examples")))
+    let remedy = match format {
+        "tink" => "`cipherloom keygen -o FILE` makes a key, `encrypt --new-key FILE` makes it on the way",
+        _ => "`cipherloom help encrypt` shows examples",
+    };
+    usage(format!("--format {format} needs {option}; {remedy}"))
 }
 
 /// Reads a keyset, unwrapping it if it is wrapped.
 pub fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<Keyset> {
     let contents = read_secret(path)?;
-    let in_file = || path.display().to_string();
+    let in_file = || output::printable(path);
     if !wrapped::is_wrapped(&contents) {
         return Keyset::parse(&contents).with_context(in_file);
     }
     let keyset = match (wrapped::lock_kind(&contents).with_context(in_file)?, &arguments.identity) {
         (LockKind::Recipients, None) => {
-            return Err(anyhow!(UsageError(format!(
+            return Err(no_key(format!(
                 "{}: the keyset is wrapped for recipients; give --identity FILE with the age identity of one of them",
-                path.display()
-            ))));
+                output::printable(path)
+            )));
         }
         (_, Some(identity)) => {
-            let text = std::fs::read(identity)
-                .with_context(|| format!("{}: cannot read the identity file", identity.display()))?;
+            let text = std::fs::read(identity).map_err(|error| {
+                no_key(format!("{}: cannot read the identity file: {error}", output::printable(identity)))
+            })?;
             wrapped::unwrap(&contents, &Opener::IdentityFile(&IdentityText::new(text)))
         }
         (LockKind::Passphrase, None) => {
-            let prompt = format!("Passphrase of {}: ", path.display());
+            let prompt = format!("Passphrase of {}: ", output::printable(path));
             let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), &prompt)?;
             wrapped::unwrap(&contents, &Opener::Passphrase(&passphrase))
         }
@@ -85,49 +90,34 @@ pub fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<Keyset
 }
 
 fn raw_key(path: &Path) -> anyhow::Result<RawKey> {
-    RawKey::parse(&read_secret(path)?).with_context(|| path.display().to_string())
+    RawKey::parse(&read_secret(path)?).with_context(|| output::printable(path))
 }
 
 /// Reads a key file, and warns if others may read it too.
 fn read_secret(path: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
-    let contents = std::fs::read(path)
-        .map(Zeroizing::new)
-        .map_err(|error| KeyFileError { path: path.display().to_string(), error })?;
+    let contents = std::fs::read(path).map(Zeroizing::new).map_err(|error| unreadable(path, &error))?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or(0);
         if mode & 0o077 != 0 {
-            eprintln!(
-                "cipherloom: warning: {}: others may read this key file; `chmod 600` keeps it yours",
-                path.display()
-            );
+            output::warn(format_args!(
+                "{}: others may read this key file; `chmod 600` keeps it yours",
+                output::printable(path)
+            ));
         }
     }
     Ok(contents)
 }
 
-/// A key file that cannot be read.
-#[derive(Debug)]
-pub struct KeyFileError {
-    path: String,
-    error: std::io::Error,
+fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+    let remedy = if is_missing { "; `cipherloom keygen -o FILE` makes a keyset" } else { "" };
+    no_key(format!("{}: cannot read the key file: {error}{remedy}", output::printable(path)))
 }
-
-impl std::fmt::Display for KeyFileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: cannot read the key file: {}", self.path, self.error)?;
-        if self.error.kind() == std::io::ErrorKind::NotFound {
-            f.write_str("; `cipherloom keygen -o FILE` makes one")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for KeyFileError {}
 
 fn parse_iv(hex: &str) -> anyhow::Result<[u8; 16]> {
-    let error = || anyhow!(UsageError("--iv wants 32 hexadecimal digits (16 bytes)".to_owned()));
+    let error = || usage("--iv wants 32 hexadecimal digits (16 bytes)");
     if hex.len() != 32 || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(error());
     }

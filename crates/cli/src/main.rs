@@ -1,4 +1,5 @@
 //! The `cipherloom` command: arguments become a job, the job a plan, the plan a run, the run a report.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod arguments;
 mod cache;
@@ -8,6 +9,7 @@ mod keys;
 mod output;
 mod passphrase;
 mod progress;
+mod report;
 mod secrecy;
 
 use arguments::{Arguments, Command};
@@ -28,7 +30,9 @@ fn main() -> std::process::ExitCode {
     match run(arguments.command) {
         Ok(code) => code.into(),
         Err(error) => {
-            eprintln!("cipherloom: {error:#}");
+            if !output::is_broken_pipe(&error) {
+                output::tell(format_args!("cipherloom: {}", output::message(&error)));
+            }
             exit_code::of(&error).into()
         }
     }

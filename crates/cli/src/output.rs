@@ -1,92 +1,60 @@
-//! What a run prints: lines for people or objects for machines, and the numbers in them.
+//! Where words go: lines for people, text for programs, and the numbers in them.
+//!
+//! Nothing here panics because a reader has gone away, as `println!` would: `cipherloom … | head -1` ends quietly.
 
-use crate::progress::Counters;
-use cipherloom::{Event, Observer, Outcome, Summary};
-use serde_json::{Value, json};
-use std::io::Write;
+use anyhow::Context;
+use serde::Serialize;
+use std::fmt::{Display, Write as _};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
-/// How much is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
-    /// Errors and a summary line.
-    Plain,
-    /// A line for every entry too.
-    Verbose,
-    /// Errors only.
-    Quiet,
-    /// One JSON object a line on standard output.
-    Json,
+/// Prints text to standard output.
+///
+/// # Errors
+/// If it cannot be written; a reader that has gone away has seen what it wanted, and is no error.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to standard output")
+        }
+        _ => Ok(()),
+    }
 }
 
-/// Prints a run's events and counts its progress.
-pub struct Printer {
-    pub style: Style,
-    pub counters: &'static Counters,
+/// Prints a value as one line of JSON, its fields in the order of their declaration; errors as [`print`].
+pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    print(&(serde_json::to_string(value)? + "\n"))
 }
 
-impl Observer for Printer {
-    fn advanced(&self, bytes: u64) {
-        self.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
+/// A line to standard error, whole even if other threads write too.
+pub fn tell(line: impl Display) {
+    let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+}
 
-    fn entry_ended(&self) {
-        self.counters.files.fetch_add(1, Ordering::Relaxed);
-    }
+/// A warning on standard error.
+pub fn warn(text: impl Display) {
+    tell(format_args!("cipherloom: warning: {text}"));
+}
 
-    fn wants_every_event(&self) -> bool {
-        matches!(self.style, Style::Verbose | Style::Json)
-    }
-
-    fn ended(&self, event: &Event<'_>) {
-        match self.style {
-            Style::Json => print_line(&event_json(event)),
-            Style::Plain | Style::Verbose | Style::Quiet => self.say(event),
+/// An error with its causes in one line. A cause that the words before it end with already is not repeated.
+pub fn message(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            let _ = write!(text, ": {cause}");
         }
     }
+    text
 }
 
-impl Printer {
-    fn say(&self, event: &Event<'_>) {
-        let source = printable(event.source);
-        match (&event.outcome, event.output) {
-            (Outcome::Failed(error), _) => eprintln!("cipherloom: {source}: {error}"),
-            (Outcome::Skipped, _) => eprintln!("{source}: skipped, the output exists"),
-            (Outcome::Done { .. }, Some(output)) => eprintln!("{source} -> {}", printable(output)),
-            (Outcome::Done { .. }, None) => eprintln!("{source}: authentic"),
-        }
-    }
-}
-
-fn event_json(event: &Event<'_>) -> Value {
-    let mut object =
-        json!({ "event": "done", "source": event.source.to_string_lossy(), "bytes": event.bytes });
-    if let Some(output) = event.output {
-        object["output"] = json!(output.to_string_lossy());
-    }
-    match &event.outcome {
-        Outcome::Done { output_bytes } => object["output_bytes"] = json!(output_bytes),
-        Outcome::Skipped => object["event"] = json!("skipped"),
-        Outcome::Failed(error) => {
-            object["event"] = json!("failed");
-            object["error"] = json!(error.to_string());
-            object["unauthentic"] = json!(error.is_authentication());
-        }
-    }
-    object
-}
-
-/// The summary object that ends a `--json` run.
-pub fn summary_json(summary: &Summary) -> Value {
-    let mut object = serde_json::to_value(summary).unwrap_or_default();
-    object["event"] = json!("summary");
-    object
-}
-
-/// One line to standard output, whole even if other threads print too. A reader that has gone away is no error of ours.
-pub fn print_line(value: &Value) {
-    let _ = writeln!(std::io::stdout().lock(), "{value}");
+/// Whether a reader that has gone away ended the command.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_broken = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
+    error.chain().any(|cause| cause.downcast_ref().is_some_and(is_broken))
 }
 
 /// A path in one line: control characters are escaped, bytes that are no text replaced.
@@ -110,9 +78,14 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {}", UNITS[unit])
 }
 
+/// A duration as a person reads it.
+pub fn duration(seconds: f64) -> String {
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
+}
+
 /// `1 file`, `2 files`.
-pub fn files(count: u64) -> String {
-    format!("{count} file{}", if count == 1 { "" } else { "s" })
+pub fn count(number: u64, singular: &str) -> String {
+    format!("{number} {singular}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -120,16 +93,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_read_well() {
+    fn numbers_read_well() {
         assert_eq!(size(0), "0 B");
         assert_eq!(size(1023), "1023 B");
         assert_eq!(size(1 << 20), "1.0 MiB");
         assert_eq!(size(u64::MAX), "16384.0 PiB");
+        assert_eq!(duration(0.0123), "12.3 ms");
+        assert_eq!(duration(61.0), "61.00 s");
+        assert_eq!([count(0, "file"), count(1, "file"), count(2, "file")], ["0 files", "1 file", "2 files"]);
     }
 
     #[test]
     fn a_newline_in_a_name_stays_in_the_line() {
         assert_eq!(printable(Path::new("a\nb")), "a\\nb");
         assert_eq!(printable(Path::new("Büch er")), "Büch er");
+    }
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let cause = || io::Error::from(ErrorKind::NotFound);
+        let library = cipherloom::Error::io("read the source", cause());
+        let told = message(&anyhow::Error::from(library).context("book"));
+        assert_eq!(told, format!("book: cannot read the source: {}", cause()));
+        let told = message(&anyhow::Error::from(cause()).context("book"));
+        assert_eq!(told, format!("book: {}", cause()));
     }
 }

@@ -1,6 +1,8 @@
 //! Where a passphrase comes from: a file, the environment, or a prompt. Never an argument, which others can list.
 
-use anyhow::{Context, bail};
+use crate::exit_code::no_key;
+use crate::output;
+use anyhow::Context;
 use cipherloom::key::Passphrase;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -25,17 +27,17 @@ pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
     let first = read_hidden(prompt)?;
     let second = read_hidden("The same again: ")?;
     if *first != *second {
-        bail!("the two passphrases differ; nothing was written, try again");
+        return Err(no_key("the two passphrases differ; nothing was written, try again"));
     }
     Ok(Passphrase::new(first.as_bytes())?)
 }
 
 fn given(file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
     if let Some(path) = file {
-        let contents = std::fs::read(path)
-            .map(Zeroizing::new)
-            .with_context(|| format!("{}: cannot read the passphrase file", path.display()))?;
-        let passphrase = Passphrase::from_file(&contents).with_context(|| path.display().to_string())?;
+        let contents = std::fs::read(path).map(Zeroizing::new).map_err(|error| {
+            no_key(format!("{}: cannot read the passphrase file: {error}", output::printable(path)))
+        })?;
+        let passphrase = Passphrase::from_file(&contents).with_context(|| output::printable(path))?;
         return Ok(Some(passphrase));
     }
     match std::env::var(VARIABLE) {
@@ -53,9 +55,9 @@ fn ask(prompt: &str) -> anyhow::Result<Passphrase> {
 
 fn read_hidden(prompt: &str) -> anyhow::Result<Zeroizing<String>> {
     if !std::io::stderr().is_terminal() {
-        bail!(
+        return Err(no_key(format!(
             "a passphrase is needed and there is no terminal to ask at; give --passphrase-file FILE or set {VARIABLE}"
-        );
+        )));
     }
     rpassword::prompt_password(prompt)
         .map(Zeroizing::new)

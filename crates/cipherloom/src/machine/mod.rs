@@ -6,7 +6,7 @@ mod processor;
 
 pub use calibration::Calibration;
 pub use measure::calibrate;
-pub use processor::{Cache, Processor};
+pub use processor::{BackendState, Cache, Processor};
 
 use cipherloom_kernels::Backend;
 use std::num::NonZeroUsize;

@@ -50,7 +50,8 @@ impl Drop for Buffer {
 pub(super) struct Buffers {
     /// What is read, transformed in place, and written.
     pub(super) main: Buffer,
-    /// The second one: source segments when re-keying, scratch for finding the right key.
+    /// The second one: source segments when re-keying, scratch for finding the right key of several. Empty until it
+    /// is used, unless the job is known to use it.
     pub(super) second: Buffer,
     /// The output's name.
     pub(super) name: OsString,
@@ -59,10 +60,10 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    pub(super) fn new(main: usize) -> Buffers {
+    pub(super) fn new(main: usize, second: usize) -> Buffers {
         Buffers {
             main: Buffer::new(main),
-            second: Buffer::default(),
+            second: Buffer::new(second),
             name: OsString::with_capacity(256),
             associated_data: Vec::with_capacity(256),
         }

@@ -11,7 +11,7 @@ use super::queue::Queue;
 use super::shared::Ending;
 use super::tally::Tally;
 use crate::Error;
-use crate::plan::{Plan, Task};
+use crate::plan::{Operation, Plan, Task};
 use crate::report::{Event, Observer, Outcome};
 use crate::tree::{Entry, Tree};
 use std::path::Path;
@@ -42,9 +42,11 @@ pub(super) struct Worker<'r> {
 
 impl<'r> Worker<'r> {
     pub(super) fn new(run: Run<'r>) -> Worker<'r> {
+        // Made once at full length: grown segment by segment, it would be wiped and made anew for many an entry.
+        let second = if run.plan.operation == Operation::Rekey { run.plan.buffer_len } else { 0 };
         Worker {
             run,
-            buffers: Buffers::new(run.plan.buffer_len),
+            buffers: Buffers::new(run.plan.buffer_len, second),
             folders: Folders::new(&run.tree.root, run.job.destination.as_deref()),
             granted: Granted::default(),
         }

@@ -6,10 +6,11 @@ mod transform;
 pub use keygen::KeygenArguments;
 pub use transform::{
     CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
-    FormatName, IfExistsArgument, LinksArgument, OutputArguments, RekeyArguments, TreeArguments,
-    VerifyArguments,
+    FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments,
+    TreeArguments, VerifyArguments,
 };
 
+use cipherloom::key::Template;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -63,13 +64,27 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  cipherloom plan books
+  cipherloom plan books --format raw --cipher aes-128-cbc --threads 8")]
 pub struct PlanArguments {
     #[command(flatten)]
     pub tree: TreeArguments,
+    /// The format of the encrypted side
+    #[arg(long, value_enum, default_value_t)]
+    pub format: FormatName,
+    /// Kind and segment size of the key, for tink
+    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true)]
+    pub template: Template,
+    /// Cipher for raw and openssl
+    #[arg(long, value_enum, value_name = "CIPHER")]
+    pub cipher: Option<CipherName>,
     #[command(flatten)]
-    pub format: FormatArguments,
-    #[command(flatten)]
-    pub common: CommonArguments,
+    pub machine: MachineArguments,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

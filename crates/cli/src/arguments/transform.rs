@@ -178,13 +178,19 @@ pub struct FormatArguments {
 }
 
 #[derive(Debug, Args)]
-pub struct CommonArguments {
+pub struct MachineArguments {
     /// Worker threads; default: as many as pay on this machine for this tree
     #[arg(long, value_name = "N", help_heading = "Running")]
     pub threads: Option<NonZeroUsize>,
     /// AES backend; default: the best that this CPU has (`cipherloom devices` lists them)
     #[arg(long, value_name = "NAME", help_heading = "Running")]
     pub backend: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct CommonArguments {
+    #[command(flatten)]
+    pub machine: MachineArguments,
     /// Print one JSON object a line for each entry, then a summary object
     #[arg(long, help_heading = "Running")]
     pub json: bool,

@@ -7,6 +7,7 @@ use crate::output;
 use anyhow::Context;
 use cipherloom::Backend;
 use cipherloom::machine::calibrate;
+use std::fmt::Write;
 
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
     let path =
@@ -21,19 +22,21 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
         file.persist(&path)?;
         Ok(())
     };
-    keep().with_context(|| format!("{}: cannot keep the figures", path.display()))?;
+    keep().with_context(|| format!("{}: cannot keep the figures", output::printable(&path)))?;
     if arguments.json {
-        output::print_line(&serde_json::to_value(&calibration)?);
+        output::print_json(&calibration)?;
         return Ok(ExitCode::Success);
     }
+    let mut text = String::new();
     for (name, figure) in calibration.figures() {
         let figure = if name.ends_with("/s") {
             format!("{}/s", output::size(figure as u64))
         } else {
             format!("{figure:.0}")
         };
-        println!("{name:<34}{figure:>14}");
+        writeln!(text, "{name:<34}{figure:>14}")?;
     }
-    println!("kept in {}", path.display());
+    writeln!(text, "kept in {}", output::printable(&path))?;
+    output::print(&text)?;
     Ok(ExitCode::Success)
 }

@@ -3,29 +3,54 @@
 use crate::arguments::DevicesArguments;
 use crate::exit_code::ExitCode;
 use crate::output;
-use cipherloom::machine::Processor;
+use cipherloom::machine::{BackendState, Processor};
+use std::fmt::Write;
 
 pub fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitCode> {
     let processor = Processor::detect();
     if arguments.json {
-        output::print_line(&serde_json::json!({ "cpu": processor }));
+        #[derive(serde::Serialize)]
+        struct Devices {
+            cpu: Processor,
+        }
+        output::print_json(&Devices { cpu: processor })?;
         return Ok(ExitCode::Success);
     }
-    println!("CPU       {} ({})", processor.model.as_deref().unwrap_or("unknown"), processor.architecture);
-    println!("cores     {}", processor.cores);
-    println!("features  {}", processor.features.join(" "));
+    output::print(&table(&processor)?)?;
+    Ok(ExitCode::Success)
+}
+
+fn table(processor: &Processor) -> Result<String, std::fmt::Error> {
     let caches: Vec<String> = processor
         .caches
         .iter()
         .map(|cache| format!("L{} {} {}", cache.level, cache.kind.to_lowercase(), output::size(cache.bytes)))
         .collect();
-    println!("caches    {}", if caches.is_empty() { "unknown".to_owned() } else { caches.join(", ") });
-    println!();
-    println!("{:<10}{:<12}{:>5}", "backend", "available", "lanes");
+    let known = |list: &[String]| if list.is_empty() { "unknown".to_owned() } else { list.join(", ") };
+    let mut text = String::new();
+    let model = processor.model.as_deref().unwrap_or("unknown");
+    writeln!(text, "CPU       {model} ({})", processor.architecture)?;
+    writeln!(text, "cores     {}", processor.cores)?;
+    writeln!(text, "features  {}", processor.features.join(" "))?;
+    writeln!(text, "caches    {}", known(&caches))?;
+    writeln!(text)?;
+    writeln!(text, "{:<10}{:>5}  runs here", "backend", "lanes")?;
     for backend in &processor.backends {
-        let available = if backend.available { "yes" } else { "no" };
-        let chosen = if backend.chosen { "  chosen" } else { "" };
-        println!("{:<10}{available:<12}{:>5}{chosen}", backend.name, backend.lanes);
+        writeln!(text, "{:<10}{:>5}  {}", backend.name, backend.lanes, standing(backend))?;
     }
-    Ok(ExitCode::Success)
+    Ok(text)
+}
+
+fn standing(backend: &BackendState) -> String {
+    let made_for = match backend.name {
+        "armv8" => "aarch64",
+        "aesni" | "vaes256" | "vaes512" => "x86_64",
+        _ => std::env::consts::ARCH,
+    };
+    match backend {
+        BackendState { chosen: true, .. } => "yes, chosen unless --backend names another".to_owned(),
+        BackendState { available: true, .. } => "yes".to_owned(),
+        _ if made_for == std::env::consts::ARCH => "no, this CPU lacks the instructions".to_owned(),
+        _ => format!("no, it is for {made_for} CPUs"),
+    }
 }

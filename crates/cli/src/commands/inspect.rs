@@ -1,42 +1,50 @@
 //! `cipherloom inspect`: what can be told of a file without its key.
 
 use crate::arguments::InspectArguments;
-use crate::exit_code::ExitCode;
+use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use anyhow::Context;
 use cipherloom::format::{Certainty, Finding, RECOGNISE_LEN, Recognised, recognise};
 use cipherloom::key::wrapped::LockKind;
 use serde_json::{Value, json};
+use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
 
 pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
     let path = output::printable(&arguments.file);
     let file = File::open(&arguments.file).with_context(|| path.clone())?;
-    let length = file.metadata().with_context(|| path.clone())?.len();
+    let metadata = file.metadata().with_context(|| path.clone())?;
+    if metadata.is_dir() {
+        return Err(usage(format!("{path}: a folder; name one file in it")));
+    }
+    let length = metadata.len();
     let mut head = Vec::new();
     file.take(RECOGNISE_LEN as u64).read_to_end(&mut head).with_context(|| path.clone())?;
     let findings = recognise(&head, length);
     if arguments.json {
         let findings: Vec<Value> = findings.iter().map(finding_json).collect();
-        output::print_line(
+        output::print_json(
             &json!({ "file": arguments.file.to_string_lossy(), "bytes": length, "findings": findings }),
-        );
+        )?;
         return Ok(ExitCode::Success);
     }
-    println!("{path}: {}", output::size(length));
+    let mut text = format!("{path}: {}\n", output::size(length));
     if findings.is_empty() {
-        println!(
-            "nothing that marks an encrypted file; raw ciphertext looks like this, and so do other files"
-        );
+        text +=
+            "nothing here marks an encrypted file; raw ciphertext looks like this, and so do other files\n";
     }
     for finding in &findings {
         let (name, rows) = describe(&finding.what);
-        println!("{}{name}", if finding.certainty == Certainty::Certain { "" } else { "possibly " });
+        match finding.certainty {
+            Certainty::Certain => writeln!(text, "{name}")?,
+            Certainty::Possible => writeln!(text, "perhaps a {name}: its form fits, but it has no mark")?,
+        }
         for (key, value) in rows {
-            println!("  {key:<18}{value}");
+            writeln!(text, "  {key:<18}{value}")?;
         }
     }
+    output::print(&text)?;
     Ok(ExitCode::Success)
 }
 
@@ -68,7 +76,7 @@ fn describe(what: &Recognised) -> (&'static str, Rows) {
             (
                 "age file",
                 vec![
-                    ("form", if *armored { "letters" } else { "binary" }.to_owned()),
+                    ("encoding", if *armored { "text (armored)" } else { "binary" }.to_owned()),
                     ("opens with", lock.to_owned()),
                 ],
             )

@@ -2,7 +2,7 @@
 
 use crate::arguments::KeygenArguments;
 use crate::exit_code::ExitCode;
-use crate::passphrase;
+use crate::{output, passphrase};
 use anyhow::Context;
 use cipherloom::key::wrapped::{self, Lock};
 use cipherloom::key::{Keyset, Template};
@@ -16,7 +16,7 @@ pub fn run(arguments: &KeygenArguments) -> anyhow::Result<ExitCode> {
     }
     let keyset = Keyset::generate(arguments.template)?;
     if arguments.passphrase {
-        let prompt = format!("New passphrase for {}: ", arguments.output.display());
+        let prompt = format!("New passphrase for {}: ", output::printable(&arguments.output));
         let passphrase = passphrase::new(arguments.passphrase_file.as_deref(), &prompt)?;
         write_new(&arguments.output, &wrapped::wrap(&keyset, &Lock::Passphrase(&passphrase))?)?;
     } else if !arguments.recipient.is_empty() {
@@ -24,15 +24,26 @@ pub fn run(arguments: &KeygenArguments) -> anyhow::Result<ExitCode> {
     } else {
         write_new(&arguments.output, keyset.to_json().as_bytes())?;
     }
-    eprintln!("{}: key {} made ({})", arguments.output.display(), keyset.primary_id(), arguments.template);
+    tell_made(&arguments.output, &keyset, arguments.template);
     Ok(ExitCode::Success)
 }
 
 /// A plain key file and the keyset in it, for a run that starts with making its key.
-pub fn make_plain(path: &Path, template: Template) -> anyhow::Result<Keyset> {
+pub fn make_plain(path: &Path, template: Template, is_quiet: bool) -> anyhow::Result<Keyset> {
     let keyset = Keyset::generate(template)?;
     write_new(path, keyset.to_json().as_bytes())?;
+    if !is_quiet {
+        tell_made(path, &keyset, template);
+    }
     Ok(keyset)
+}
+
+fn tell_made(path: &Path, keyset: &Keyset, template: Template) {
+    output::tell(format_args!(
+        "{}: made key {} ({template}); keep a copy, nothing opens without it",
+        output::printable(path),
+        keyset.primary_id()
+    ));
 }
 
 /// Writes a file that only its owner may read, and forces it to stable storage: what is encrypted with a lost key is
@@ -46,19 +57,20 @@ fn write_new(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(exists(path)),
         Err(error) => {
-            return Err(error).with_context(|| format!("{}: cannot make the key file", path.display()));
+            return Err(error)
+                .with_context(|| format!("{}: cannot make the key file", output::printable(path)));
         }
     };
     let written = file.write_all(contents).and_then(|()| file.sync_all());
     written.or_else(|error| {
         let _ = std::fs::remove_file(path);
-        Err(error).with_context(|| format!("{}: cannot write the key file", path.display()))
+        Err(error).with_context(|| format!("{}: cannot write the key file", output::printable(path)))
     })
 }
 
 fn exists(path: &Path) -> anyhow::Error {
     anyhow::anyhow!(
         "{}: exists already; a key file is never overwritten, choose another name",
-        path.display()
+        output::printable(path)
     )
 }

@@ -2,8 +2,7 @@
 
 use crate::arguments::Arguments;
 use crate::exit_code::ExitCode;
-use crate::passphrase;
-use anyhow::Context;
+use crate::{output, passphrase};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -75,6 +74,6 @@ fn render_exit_status(page: &mut Vec<u8>) -> io::Result<()> {
 }
 
 fn print(bytes: &[u8]) -> anyhow::Result<ExitCode> {
-    io::stdout().write_all(bytes).context("cannot write to standard output")?;
+    output::print(&String::from_utf8_lossy(bytes))?;
     Ok(ExitCode::Success)
 }

@@ -1,89 +1,128 @@
 //! `cipherloom plan`: what would run where, and why. Needs no key.
 
-use super::transform::{Source, machine, usage};
-use crate::arguments::{CipherName, FormatArguments, FormatName, PlanArguments};
-use crate::exit_code::ExitCode;
+use super::transform::{Source, machine};
+use crate::arguments::{CipherName, FormatName, PlanArguments};
+use crate::exit_code::{ExitCode, usage};
 use crate::output;
-use cipherloom::plan::CipherCost;
+use cipherloom::key::{Protection, Template};
+use cipherloom::plan::{CipherCost, Description};
 use cipherloom::{Operation, Plan, Request};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// Bytes of a Cobblestone segment, and of the ranges into which files of formats without segments are cut.
+const COBBLESTONE_SEGMENT: u32 = 16 << 10;
+const VIRTUAL_SEGMENT: u32 = 1 << 20;
 
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common)?;
+    let machine = machine(&arguments.machine)?;
     let Source::Tree(tree) = Source::look(&arguments.tree)? else {
         return Err(usage(
             "standard input is one stream of unknown length: it is processed in order by one thread",
         ));
     };
     let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size).collect();
+    let (cipher, segment) = shape(arguments)?;
     let request = Request {
         operation: Operation::Encrypt,
-        threads: arguments.common.threads,
+        threads: arguments.machine.threads,
         backend: machine.backend,
-        cipher: cost(&arguments.format)?,
-        // The segments of the default template; others are smaller.
-        largest_segment: 1 << 20,
+        cipher,
+        largest_segment: segment as usize,
         open_files: machine.open_files,
     };
-    print(&Plan::new(&sizes, &machine, &request), arguments.common.json);
+    print(&Plan::new(&sizes, &machine, &request), Some(segment), arguments.json)?;
     Ok(ExitCode::Success)
 }
 
-fn cost(arguments: &FormatArguments) -> anyhow::Result<CipherCost> {
+/// What encryption in this format costs, and the bytes of its segments.
+fn shape(arguments: &PlanArguments) -> anyhow::Result<(CipherCost, u32)> {
     use CipherName::{Aes128Cbc, Aes128Ctr, Aes192Cbc, Aes192Ctr, Aes256Cbc, Aes256Ctr};
     match (arguments.format, arguments.cipher) {
-        (FormatName::Tink | FormatName::Cobblestone, _) => Ok(CipherCost::Gcm),
-        (_, Some(Aes128Cbc | Aes192Cbc | Aes256Cbc)) => Ok(CipherCost::CbcChain),
-        (_, Some(Aes128Ctr | Aes192Ctr | Aes256Ctr)) => Ok(CipherCost::Ctr),
+        (FormatName::Tink, _) => Ok((tink(arguments.template), arguments.template.segment_size())),
+        (FormatName::Cobblestone, _) => Ok((CipherCost::Gcm, COBBLESTONE_SEGMENT)),
+        (_, Some(Aes128Cbc | Aes192Cbc | Aes256Cbc)) => Ok((CipherCost::CbcChain, VIRTUAL_SEGMENT)),
+        (_, Some(Aes128Ctr | Aes192Ctr | Aes256Ctr)) => Ok((CipherCost::Ctr, VIRTUAL_SEGMENT)),
         (FormatName::Raw | FormatName::Openssl, None) => {
             Err(usage("give --cipher too: CBC and CTR are planned differently"))
         }
     }
 }
 
-/// Prints a plan for people or for programs.
-pub fn print(plan: &Plan, json: bool) {
-    let description = plan.describe();
-    if json {
-        return output::print_line(&serde_json::to_value(&description).unwrap_or_default());
+fn tink(template: Template) -> CipherCost {
+    match template.protection() {
+        Protection::Gcm => CipherCost::Gcm,
+        Protection::CtrHmac { .. } => CipherCost::CtrHmac,
     }
-    let seconds = |seconds: f64| format!("{:.3} s", seconds);
+}
+
+/// Prints a plan for people or for programs. `segment`: bytes of the format's segments, if it has any.
+///
+/// # Errors
+/// If standard output does not take it.
+pub fn print(plan: &Plan, segment: Option<u32>, json: bool) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Planned<'p> {
+        #[serde(flatten)]
+        description: Description<'p>,
+        segment_bytes: Option<u32>,
+    }
+    if json {
+        return output::print_json(&Planned { description: plan.describe(), segment_bytes: segment });
+    }
+    output::print(&table(plan, segment))
+}
+
+/// A plan as a table for people.
+pub fn table(plan: &Plan, segment: Option<u32>) -> String {
+    let description = plan.describe();
+    let bytes = |bytes: usize| output::size(bytes as u64);
+    let tasks = match description.shared_entries as u64 {
+        0 => description.tasks.to_string(),
+        shared => format!(
+            "{}, {} of them parts of {}",
+            description.tasks,
+            description.parts,
+            output::count(shared, "large file")
+        ),
+    };
+    let lanes = match description.lanes {
+        1 => "1 file at a time in each thread".to_owned(),
+        lanes => format!("{lanes} files interleaved in each thread"),
+    };
+    let files = output::count(description.entries as u64, "file");
     let rows = [
-        (
-            "entries",
-            format!("{}, {}", output::files(description.entries as u64), output::size(description.bytes)),
-        ),
-        ("threads", description.threads.to_string()),
-        ("backend", description.backend.to_owned()),
-        ("lanes", format!("{} per thread", description.lanes)),
-        (
-            "tasks",
-            format!(
-                "{}, of which {} are parts of {} large files",
-                description.tasks, description.parts, description.shared_entries
-            ),
-        ),
-        ("reads", format!("up to {} at once", output::size(description.run_bytes as u64))),
+        ("files", Some(format!("{files}, {}", output::size(description.bytes)))),
+        ("threads", Some(description.threads.to_string())),
+        ("backend", Some(description.backend.to_owned())),
+        ("lanes", Some(lanes)),
+        ("tasks", Some(tasks)),
+        ("segments", segment.map(|segment| format!("{} each", output::size(segment.into())))),
+        ("reads", Some(format!("up to {} at once", bytes(description.run_bytes)))),
         (
             "buffers",
-            format!(
-                "{} per thread, {} in all",
-                output::size(description.buffer_bytes_per_worker as u64),
-                output::size(description.buffer_bytes as u64)
-            ),
+            Some(format!(
+                "{} in each thread, {} in all",
+                bytes(description.buffer_bytes_per_worker),
+                bytes(description.buffer_bytes)
+            )),
         ),
         (
             "estimate",
-            format!(
+            Some(format!(
                 "{} with one thread, {} as planned",
-                seconds(description.estimated_serial_seconds),
-                seconds(description.estimated_seconds)
-            ),
+                output::duration(description.estimated_serial_seconds),
+                output::duration(description.estimated_seconds)
+            )),
         ),
     ];
-    for (name, value) in rows {
-        println!("{name:<10}{value}");
+    let reasons = description.reasons.iter().enumerate();
+    let reasons =
+        reasons.map(|(position, reason)| (if position == 0 { "because" } else { "" }, reason.clone()));
+    let rows = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let mut text = String::new();
+    for (name, value) in rows.chain(reasons) {
+        let _ = writeln!(text, "{name:<10}{value}");
     }
-    for (position, reason) in description.reasons.iter().enumerate() {
-        println!("{:<10}{reason}", if position == 0 { "because" } else { "" });
-    }
+    text
 }

@@ -1,9 +1,10 @@
 //! A single stream with `-`: from standard input, to standard output, or both.
 
-use super::transform::{style, usage};
+use super::transform::style;
 use crate::arguments::CommonArguments;
-use crate::exit_code::ExitCode;
-use crate::output::{self, Style};
+use crate::exit_code::{ExitCode, usage};
+use crate::output;
+use crate::report::{Report, Style};
 use anyhow::Context;
 use cipherloom::{IfExists, Job, Summary, Tree, Unobserved, translate_stream};
 use std::fs::File;
@@ -18,15 +19,14 @@ pub fn from_standard_input(verb: &str, job: &Job<'_>, common: &CommonArguments) 
     refuse_bound_path(job)?;
     let mut source = io::stdin().lock();
     let summary = match job.destination.as_deref() {
-        None => translate_stream(job.work, b"", &mut source, &mut io::sink(), &Unobserved)
-            .context("standard input")?,
+        None => translate(job, &mut source, &mut io::sink()).context("standard input")?,
         Some(path) if path == Path::new("-") => {
-            to_output(job, &mut source, common).context("standard input")?
+            refuse_standard_output(job, common)?;
+            to_output(job, &mut source).context("standard input")?
         }
         Some(path) => to_file(job, &mut source, path)?,
     };
-    report(verb, &summary, common);
-    Ok(ExitCode::Success)
+    report(verb, &summary, common)
 }
 
 /// A single file to standard output.
@@ -37,14 +37,14 @@ pub fn to_standard_output(
     common: &CommonArguments,
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
+    refuse_standard_output(job, common)?;
     let entry = tree.entries.first().filter(|_| tree.is_single_file);
     let entry =
         entry.ok_or_else(|| usage("only a single file goes to standard output; name a folder as DST"))?;
     let path = tree.root.join(&entry.name);
     let mut source = File::open(&path).with_context(|| output::printable(&path))?;
-    let summary = to_output(job, &mut source, common).with_context(|| output::printable(&path))?;
-    report(verb, &summary, common);
-    Ok(ExitCode::Success)
+    let summary = to_output(job, &mut source).with_context(|| output::printable(&path))?;
+    report(verb, &summary, common)
 }
 
 fn refuse_bound_path(job: &Job<'_>) -> anyhow::Result<()> {
@@ -54,16 +54,32 @@ fn refuse_bound_path(job: &Job<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn to_output(job: &Job<'_>, source: &mut dyn Read, common: &CommonArguments) -> anyhow::Result<Summary> {
+fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow::Result<()> {
     if common.json {
         return Err(usage("--json prints to standard output, where the content goes; name a file as DST"));
     }
-    let stdout = io::stdout();
-    if job.work.sealing().is_some() && stdout.is_terminal() {
+    if job.work.sealing().is_some() && io::stdout().is_terminal() {
         return Err(usage("ciphertext is not for terminals; send standard output to a file or a pipe"));
     }
-    let mut sink = io::BufWriter::with_capacity(OUTPUT_BUFFER, stdout.lock());
-    Ok(translate_stream(job.work, b"", source, &mut sink, &Unobserved)?)
+    Ok(())
+}
+
+fn to_output(job: &Job<'_>, source: &mut dyn Read) -> anyhow::Result<Summary> {
+    let mut sink = io::BufWriter::with_capacity(OUTPUT_BUFFER, io::stdout().lock());
+    let translated = translate(job, source, &mut sink);
+    translated.map_err(|error| {
+        let is_part_out = error.is_authentication();
+        let error = anyhow::Error::from(error);
+        if is_part_out { error.context("do not use what came out, it may be a part only") } else { error }
+    })
+}
+
+fn translate(
+    job: &Job<'_>,
+    source: &mut dyn Read,
+    sink: &mut dyn Write,
+) -> Result<Summary, cipherloom::Error> {
+    translate_stream(job.work, b"", source, sink, &Unobserved)
 }
 
 /// The file gets its name only when the stream has ended well.
@@ -81,8 +97,7 @@ fn to_file(job: &Job<'_>, source: &mut dyn Read, path: &Path) -> anyhow::Result<
         .prefix(".cipherloom-")
         .tempfile_in(folder)
         .with_context(|| format!("{}: cannot create the output", name()))?;
-    let summary =
-        translate_stream(job.work, b"", source, &mut file, &Unobserved).context("standard input")?;
+    let summary = translate(job, source, &mut file).context("standard input")?;
     if job.durable {
         file.as_file().sync_all().with_context(name)?;
     }
@@ -93,13 +108,12 @@ fn to_file(job: &Job<'_>, source: &mut dyn Read, path: &Path) -> anyhow::Result<
     Ok(summary)
 }
 
-fn report(verb: &str, summary: &Summary, common: &CommonArguments) {
-    match style(common) {
-        Style::Json => output::print_line(&output::summary_json(summary)),
-        Style::Verbose => {
-            let _ =
-                writeln!(io::stderr(), "{verb} {} in {:.3} s", output::size(summary.bytes), summary.seconds);
-        }
-        Style::Plain | Style::Quiet => {}
+/// What went to a pipe speaks for itself: the sentence is for who asks.
+fn report(verb: &str, summary: &Summary, common: &CommonArguments) -> anyhow::Result<ExitCode> {
+    let style = style(common);
+    let is_silent = style == Style::Plain && summary.skipped == 0;
+    if !is_silent {
+        Report::of_stream(summary).print(verb, style)?;
     }
+    Ok(ExitCode::Success)
 }

@@ -3,25 +3,29 @@
 use super::{keygen, plan, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
-    IfExistsArgument, LinksArgument, OutputArguments, RekeyArguments, TreeArguments, VerifyArguments,
+    IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, TreeArguments,
+    VerifyArguments,
 };
-use crate::exit_code::{self, ExitCode, UsageError};
-use crate::output::{self, Printer, Style};
-use crate::progress::{Counters, Progress};
-use crate::{cache, keys};
-use anyhow::{Context, anyhow};
+use crate::exit_code::{self, ExitCode, usage};
+use crate::progress::Progress;
+use crate::report::{Printer, Report, Style};
+use crate::{cache, keys, output};
+use anyhow::Context;
 use cipherloom::{
-    Backend, Format, IfExists, Job, Links, Machine, Selection, Summary, Tree, Work, machine::Calibration,
+    Backend, Format, IfExists, Job, Links, Machine, Selection, Tree, Work, machine::Calibration,
 };
 use std::path::{Path, PathBuf};
 
 pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common)?;
+    let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree)?;
     let format = match &arguments.new_key {
         // The key is made last of all that can fail before the run, so that a mistyped source leaves none behind.
         Some(path) if arguments.format.format == FormatName::Tink && !arguments.output.dry_run => {
-            Format::tink(keygen::make_plain(path, arguments.template)?, machine.backend)?
+            Format::tink(
+                keygen::make_plain(path, arguments.template, arguments.common.quiet)?,
+                machine.backend,
+            )?
         }
         Some(_) if arguments.format.format == FormatName::Tink => {
             Format::tink(cipherloom::key::Keyset::generate(arguments.template)?, machine.backend)?
@@ -35,7 +39,7 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common)?;
+    let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree)?;
     let format = keys::format(&arguments.format, machine.backend)?;
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
@@ -43,7 +47,7 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common)?;
+    let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree)?;
     let format = keys::format(&arguments.format, machine.backend)?;
     if !format.is_authenticated() {
@@ -58,7 +62,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common)?;
+    let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree)?;
     let from = keys::format(&arguments.format, machine.backend)?;
     let to = keys::with_key(&arguments.format, &arguments.to, machine.backend)?;
@@ -67,7 +71,7 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common)?;
+    let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree)?;
     let mut job = Job::new(Work::Copy, None);
     place(&mut job, &source, &arguments.output)?;
@@ -92,7 +96,7 @@ impl Source {
 }
 
 /// This machine, with the backend and the calibration to go by.
-pub fn machine(arguments: &CommonArguments) -> anyhow::Result<Machine> {
+pub fn machine(arguments: &MachineArguments) -> anyhow::Result<Machine> {
     // An explicit number of threads leaves nothing for the calibration to decide.
     let calibration = if arguments.threads.is_some() { Calibration::default() } else { cache::calibration() };
     let mut machine = Machine::detect(calibration);
@@ -101,8 +105,10 @@ pub fn machine(arguments: &CommonArguments) -> anyhow::Result<Machine> {
         let backend = Backend::from_name(name)
             .ok_or_else(|| usage(format!("there is no backend {name:?}; the backends are {}", known())))?;
         if !backend.is_available() {
+            let available: Vec<_> = Backend::available().map(Backend::name).collect();
             return Err(usage(format!(
-                "this CPU cannot run the backend {name}; `cipherloom devices` lists those it can"
+                "this CPU cannot run the backend {name}; it can run {}",
+                available.join(", ")
             )));
         }
         machine.backend = backend;
@@ -153,7 +159,7 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
         && !is_folder
     {
         // Like cp: a file goes to the file of that name.
-        let name = destination.file_name().ok_or_else(|| usage("DST names no file"))?;
+        let name = destination.file_name().ok_or_else(|| usage("DST names neither a file nor a folder"))?;
         job.single_name = Some(name.to_owned());
         let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
         job.destination = Some(parent.map_or_else(|| PathBuf::from("."), Path::to_owned));
@@ -195,28 +201,25 @@ fn go(
     {
         return stream::to_standard_output(verb, &tree, &job, common);
     }
-    let plan = job.plan(&tree, machine, common.threads);
+    let plan = job.plan(&tree, machine, common.machine.threads);
     let style = style(common);
+    let segment = formats(&job).map(|format| format.layout().segment).max();
     if dry_run {
-        plan::print(&plan, common.json);
+        plan::print(&plan, segment, common.json)?;
         return Ok(ExitCode::Success);
     }
     if style == Style::Verbose {
-        plan::print(&plan, false);
+        output::tell(plan::table(&plan, segment).trim_end());
     }
-    let counters: &'static Counters = Box::leak(Box::default());
-    let progress = match style {
-        Style::Plain => Progress::start(counters, tree.total_bytes(), tree.entries.len() as u64),
-        _ => None,
+    let progress = Progress::default();
+    let work = || cipherloom::run(&tree, &plan, &job, &Printer { style, progress: &progress });
+    let ended = match style {
+        Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
+        Style::Verbose | Style::Quiet | Style::Json => work(),
     };
-    let printer = Printer { style, counters };
-    let ended = cipherloom::run(&tree, &plan, &job, &printer);
-    if let Some(progress) = progress {
-        progress.finish();
-    }
     let summary =
         ended.with_context(|| job.destination.as_deref().map(output::printable).unwrap_or_default())?;
-    report(verb, &tree, &job, &summary, style);
+    Report::of_tree(&summary, &tree, &job).print(verb, style)?;
     Ok(exit_code::of_summary(&summary))
 }
 
@@ -230,58 +233,17 @@ pub fn style(common: &CommonArguments) -> Style {
 }
 
 fn warn_unauthenticated(job: &Job<'_>, common: &CommonArguments) {
-    let formats = [job.work.opening(), job.work.sealing()];
-    if let Some(format) = formats.into_iter().flatten().find(|format| !format.is_authenticated())
+    if let Some(format) = formats(job).find(|format| !format.is_authenticated())
         && !common.quiet
     {
-        eprintln!(
-            "cipherloom: warning: --format {} is not authenticated: changes to its files go unnoticed",
+        output::warn(format_args!(
+            "--format {} is not authenticated: changes to its files go unnoticed",
             format.name()
-        );
+        ));
     }
 }
 
-fn report(verb: &str, tree: &Tree, job: &Job<'_>, summary: &Summary, style: Style) {
-    match style {
-        Style::Json => {
-            let mut object = output::summary_json(summary);
-            object["links_passed_over"] = passed_links(tree, job).into();
-            object["special_passed_over"] = tree.passed_over.special.into();
-            object["excluded"] = tree.passed_over.excluded.into();
-            output::print_line(&object);
-        }
-        Style::Quiet => {}
-        Style::Plain | Style::Verbose => eprintln!("{}", sentence(verb, tree, job, summary)),
-    }
-}
-
-fn passed_links(tree: &Tree, job: &Job<'_>) -> u64 {
-    if job.links == Links::Copy { 0 } else { tree.links.len() as u64 }
-}
-
-fn sentence(verb: &str, tree: &Tree, job: &Job<'_>, summary: &Summary) -> String {
-    let rate = output::size((summary.bytes as f64 / summary.seconds.max(1e-9)) as u64);
-    let mut text = format!(
-        "{verb} {}, {} in {:.3} s ({rate}/s)",
-        output::files(summary.files),
-        output::size(summary.bytes),
-        summary.seconds
-    );
-    for (count, what) in [
-        (summary.skipped, "skipped (output exists)"),
-        (summary.links, "links copied"),
-        (passed_links(tree, job), "links passed over (--links copy keeps them)"),
-        (tree.passed_over.special, "FIFOs, sockets or devices passed over"),
-        (tree.passed_over.excluded, "left out by globs"),
-        (summary.failed, "FAILED"),
-    ] {
-        if count > 0 {
-            text.push_str(&format!("; {count} {what}"));
-        }
-    }
-    text
-}
-
-pub fn usage(message: impl Into<String>) -> anyhow::Error {
-    anyhow!(UsageError(message.into()))
+/// The formats of a job's encrypted sides.
+fn formats<'f>(job: &Job<'f>) -> impl Iterator<Item = &'f Format> {
+    [job.work.opening(), job.work.sealing()].into_iter().flatten()
 }

@@ -11,8 +11,9 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use std::cell::Cell;
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::fs::{File, Permissions};
+use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -136,12 +137,17 @@ fn open_below(root: &OwnedFd, relative: &Path) -> Result<OwnedFd, Errno> {
 /// By the handle itself where the kernel allows that (6.10 and later, or with privilege), else through `/proc`.
 fn link(file: &File, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     match linkat(file, "", target, name, AtFlags::EMPTY_PATH) {
-        Err(Errno::NOENT | Errno::PERM) => {
-            let path = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-            linkat(CWD, path, target, name, AtFlags::SYMLINK_FOLLOW)
-        }
+        Err(Errno::NOENT | Errno::PERM) => link_through_proc(file, target, name),
         result => result,
     }
+}
+
+fn link_through_proc(file: &File, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    // Written to the stack: this may be the way of every file.
+    let mut path = [0; "/proc/self/fd/".len() + "2147483647\0".len()];
+    write!(&mut path[..], "/proc/self/fd/{}\0", file.as_fd().as_raw_fd()).map_err(|_| Errno::NAMETOOLONG)?;
+    let path = CStr::from_bytes_until_nul(&path).map_err(|_| Errno::NAMETOOLONG)?;
+    linkat(CWD, path, target, name, AtFlags::SYMLINK_FOLLOW)
 }
 
 /// Linking never replaces, renaming does: so the file gets a temporary name for a moment.
@@ -179,6 +185,17 @@ mod tests {
         assert_eq!(fs::read(target.path().join("final")).unwrap(), b"third");
         drop(folder.output(&Permissions::from_mode(0o600)).unwrap());
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_way_through_proc_gives_a_name_too() {
+        let target = tempfile::tempdir().unwrap();
+        let folder = Folder::open(target.path().into(), Some(target.path().into())).unwrap();
+        let Output::Unnamed(file) = folder.output(&Permissions::from_mode(0o600)).unwrap() else {
+            return; // This file system knows no unnamed files.
+        };
+        link_through_proc(&file, &folder.target().0, OsStr::new("final")).unwrap();
+        assert!(target.path().join("final").exists());
     }
 
     #[test]

@@ -1,0 +1,158 @@
+//! A worker in its steady state allocates nothing on the heap for an entry: its buffers, folders and names are made
+//! once and used for all. Shown by running the same plan over N and over 2N small files with one thread, and comparing
+//! how often `cipherloom::run` asked Rust's global allocator for memory.
+//!
+//! What this does not see: memory that C code takes with its own `malloc`. AWS-LC does that for each AEAD context,
+//! hence for each stream of an authenticated format.
+
+use allocation_counter::{AllocationInfo, measure};
+use cipherloom::format::{Cipher, IvPolicy};
+use cipherloom::key::{Keyset, RawKey, Template};
+use cipherloom::machine::Calibration;
+use cipherloom::{Backend, Format, IfExists, Job, Machine, Selection, Tree, Unobserved, Work};
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// Enough for several batches, and for each of CBC's 16 lanes to be refilled a few times.
+const FILES: usize = 120;
+
+/// Two folders, the second with twice the files of the first; both of one folder level, with sizes that repeat.
+struct Samples {
+    _folder: tempfile::TempDir,
+    few: PathBuf,
+    many: PathBuf,
+}
+
+impl Samples {
+    fn new() -> Samples {
+        let folder = tempfile::tempdir().unwrap();
+        let (few, many) = (folder.path().join("few"), folder.path().join("many"));
+        for (root, files) in [(&few, FILES), (&many, 2 * FILES)] {
+            fs::create_dir(root).unwrap();
+            for index in 0..files {
+                let size = [0, 1, 16, 100, 4096, 5000][index % 6];
+                fs::write(root.join(format!("chapter-{index:05}")), vec![index as u8; size]).unwrap();
+            }
+        }
+        Samples { _folder: folder, few, many }
+    }
+
+    /// The same samples in `format`, in folders called `name` beside them.
+    fn sealed(&self, name: &str, format: &Format) -> [PathBuf; 2] {
+        [&self.few, &self.many].map(|source| {
+            let sealed = source.with_extension(name);
+            count(source, &Job::new(Work::Encrypt(format), Some(sealed.clone())));
+            sealed
+        })
+    }
+
+    /// Fails if a run of `work` over twice the files allocates more often than over the files once.
+    fn assert_none_per_file(&self, what: &str, work: Work<'_>, [few, many]: [&Path; 2]) {
+        self.assert_none_per_file_where(what, work, [few, many], |_| ());
+    }
+
+    fn assert_none_per_file_where(
+        &self,
+        what: &str,
+        work: Work<'_>,
+        sources: [&Path; 2],
+        settle: impl Fn(&mut Job<'_>),
+    ) {
+        let [few, many] = sources.map(|source| {
+            let destination = match work {
+                Work::Verify(_) => None,
+                _ => Some(source.with_extension(what.replace(' ', "-"))),
+            };
+            let mut job = Job::new(work, destination);
+            settle(&mut job);
+            count(source, &job)
+        });
+        assert!(few.count_total > 0, "{what}: the counter counts nothing");
+        assert_eq!(
+            few.count_total,
+            many.count_total,
+            "{what}: allocations of a run over {FILES} files and over {}",
+            2 * FILES
+        );
+        assert_eq!(few.count_current, 0, "{what}: everything is given back");
+        assert_eq!(many.count_current, 0, "{what}: everything is given back");
+    }
+}
+
+/// The allocations inside `cipherloom::run`; listing and planning happen before.
+fn count(source: &Path, job: &Job<'_>) -> AllocationInfo {
+    let tree = Tree::list(source, &Selection::default()).unwrap();
+    let machine = Machine::detect(Calibration::default());
+    let mut plan = job.plan(&tree, &machine, NonZeroUsize::new(1));
+    // As many slots for chained entries in both runs, whatever the limit of open files allows.
+    plan.slots = plan.slots.min(16);
+    let mut failed = 0;
+    let counted = measure(|| failed = cipherloom::run(&tree, &plan, job, &Unobserved).unwrap().failed);
+    assert_eq!(failed, 0);
+    counted
+}
+
+fn raw(cipher: Cipher) -> Format {
+    let key = RawKey::from_bytes(&vec![7; cipher.key_len()]).unwrap();
+    Format::raw(cipher, &key, IvPolicy::Prefixed, Backend::best()).unwrap()
+}
+
+fn tink(template: Template) -> Format {
+    Format::tink(Keyset::generate(template).unwrap(), Backend::best()).unwrap()
+}
+
+fn formats() -> Vec<(&'static str, Format)> {
+    vec![
+        ("tink", tink(Template::default())),
+        ("tink ctr hmac", tink(Template::Aes256CtrHmacSha256Of4Kb)),
+        ("cobblestone", Format::cobblestone(&RawKey::from_bytes(&[3; 32]).unwrap(), b"context").unwrap()),
+        ("raw cbc", raw(Cipher::Aes128Cbc)),
+        ("raw ctr", raw(Cipher::Aes256Ctr)),
+    ]
+}
+
+#[test]
+fn encryption_allocates_nothing_per_file() {
+    let samples = Samples::new();
+    for (name, format) in formats() {
+        samples.assert_none_per_file(name, Work::Encrypt(&format), [&samples.few, &samples.many]);
+    }
+}
+
+#[test]
+fn decryption_and_verification_allocate_nothing_per_file() {
+    let samples = Samples::new();
+    for (name, format) in formats() {
+        let sealed = samples.sealed(name, &format);
+        let sealed = [sealed[0].as_path(), sealed[1].as_path()];
+        samples.assert_none_per_file(&format!("{name} opened"), Work::Decrypt(&format), sealed);
+        if format.is_authenticated() {
+            samples.assert_none_per_file(&format!("{name} verified"), Work::Verify(&format), sealed);
+        }
+    }
+}
+
+#[test]
+fn rekeying_and_copying_allocate_nothing_per_file() {
+    let samples = Samples::new();
+    let (from, to) = (tink(Template::default()), tink(Template::Aes128GcmHkdf4Kb));
+    let [few, many] = samples.sealed("old", &from);
+    samples.assert_none_per_file("re-keyed", Work::Rekey { from: &from, to: &to }, [&few, &many]);
+    samples.assert_none_per_file("copied", Work::Copy, [&samples.few, &samples.many]);
+}
+
+#[test]
+fn suffixes_bound_paths_and_skipped_files_allocate_nothing_per_file() {
+    let samples = Samples::new();
+    let format = tink(Template::default());
+    let sources = [samples.few.as_path(), samples.many.as_path()];
+    let settle = |job: &mut Job<'_>| {
+        job.suffix = ".enc".into();
+        job.bind_path = true;
+        job.if_exists = IfExists::Skip;
+    };
+    for _ in ["encrypted", "skipped"] {
+        samples.assert_none_per_file_where("bound", Work::Encrypt(&format), sources, settle);
+    }
+}

@@ -1,0 +1,189 @@
+//! What a run tells: an event for each entry, and a summary at its end, for people or as JSON lines.
+
+use crate::output;
+use crate::progress::Progress;
+use cipherloom::{Event, Job, Links, Observer, Outcome, Summary, Tree};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// How much is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Errors and a summary line.
+    Plain,
+    /// A line for every entry too.
+    Verbose,
+    /// Errors only.
+    Quiet,
+    /// One JSON object a line on standard output.
+    Json,
+}
+
+/// Prints a run's events as they come, and counts its progress.
+pub struct Printer<'p> {
+    pub style: Style,
+    pub progress: &'p Progress,
+}
+
+impl Observer for Printer<'_> {
+    fn advanced(&self, bytes: u64) {
+        self.progress.count_bytes(bytes);
+    }
+
+    fn entry_ended(&self) {
+        self.progress.count_file();
+    }
+
+    fn wants_every_event(&self) -> bool {
+        matches!(self.style, Style::Verbose | Style::Json)
+    }
+
+    fn ended(&self, event: &Event<'_>) {
+        if self.style == Style::Json {
+            // Where nothing can be written any more, the summary will tell.
+            let _ = output::print_json(&EventLine::new(event));
+        } else {
+            self.progress.aside(|| output::tell(sentence(event)));
+        }
+    }
+}
+
+fn sentence(event: &Event<'_>) -> String {
+    let source = output::printable(event.source);
+    match (&event.outcome, event.output) {
+        (Outcome::Failed(error), _) => format!("cipherloom: {source}: {error}"),
+        (Outcome::Skipped, _) => format!("{source}: skipped, the output exists"),
+        (Outcome::Done { .. }, Some(output)) => format!("{source} -> {}", output::printable(output)),
+        (Outcome::Done { .. }, None) => format!("{source}: authentic"),
+    }
+}
+
+/// An event in JSON. Names that are no text lose what is none.
+#[derive(Serialize)]
+struct EventLine {
+    event: &'static str,
+    source: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unauthentic: Option<bool>,
+}
+
+impl EventLine {
+    fn new(event: &Event<'_>) -> EventLine {
+        let mut line = EventLine {
+            event: "done",
+            source: event.source.to_string_lossy().into_owned(),
+            output: event.output.map(|output| output.to_string_lossy().into_owned()),
+            bytes: event.bytes,
+            output_bytes: None,
+            error: None,
+            unauthentic: None,
+        };
+        match &event.outcome {
+            Outcome::Done { output_bytes } => line.output_bytes = Some(*output_bytes),
+            Outcome::Skipped => line.event = "skipped",
+            Outcome::Failed(error) => {
+                line.event = "failed";
+                line.error = Some(error.to_string());
+                line.unauthentic = Some(error.is_authentication());
+            }
+        }
+        line
+    }
+}
+
+/// The summary that ends a run.
+#[derive(Serialize)]
+pub struct Report<'s> {
+    event: &'static str,
+    #[serde(flatten)]
+    summary: &'s Summary,
+    links_passed_over: u64,
+    special_passed_over: u64,
+    excluded: u64,
+}
+
+impl<'s> Report<'s> {
+    /// Of a run over a tree.
+    pub fn of_tree(summary: &'s Summary, tree: &Tree, job: &Job<'_>) -> Report<'s> {
+        let links_passed_over = if job.links == Links::Copy { 0 } else { tree.links.len() as u64 };
+        Report {
+            links_passed_over,
+            special_passed_over: tree.passed_over.special,
+            excluded: tree.passed_over.excluded,
+            ..Report::of_stream(summary)
+        }
+    }
+
+    /// Of a single stream.
+    pub fn of_stream(summary: &'s Summary) -> Report<'s> {
+        Report { event: "summary", summary, links_passed_over: 0, special_passed_over: 0, excluded: 0 }
+    }
+
+    /// Prints it in this style; `verb`: what was done, "encrypted".
+    ///
+    /// # Errors
+    /// If standard output should have it and does not take it.
+    pub fn print(&self, verb: &str, style: Style) -> anyhow::Result<()> {
+        match style {
+            Style::Json => output::print_json(self)?,
+            Style::Quiet => {}
+            Style::Plain | Style::Verbose => output::tell(self.sentence(verb)),
+        }
+        Ok(())
+    }
+
+    fn sentence(&self, verb: &str) -> String {
+        let Summary { files, bytes, skipped, failed, links, seconds, .. } = *self.summary;
+        let mut text = format!("{verb} {}", output::count(files, "file"));
+        if files > 0 {
+            let rate = output::size((bytes as f64 / seconds.max(1e-9)) as u64);
+            let _ = write!(text, ", {} in {} ({rate}/s)", output::size(bytes), output::duration(seconds));
+        }
+        let special = output::count(self.special_passed_over, "special file");
+        for (number, part) in [
+            (skipped, format!("{skipped} skipped (the output exists)")),
+            (links, format!("{} copied", output::count(links, "link"))),
+            (
+                self.links_passed_over,
+                format!(
+                    "{} passed over (--links copy keeps links)",
+                    output::count(self.links_passed_over, "link")
+                ),
+            ),
+            (self.special_passed_over, format!("{special} passed over (FIFO, socket or device)")),
+            (self.excluded, format!("{} left out by --include or --exclude", self.excluded)),
+            (failed, format!("{failed} FAILED")),
+        ] {
+            if number > 0 {
+                let _ = write!(text, "; {part}");
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_tells_what_there_is_to_tell() {
+        let summary = Summary { files: 1, bytes: 2048, seconds: 0.5, ..Summary::default() };
+        let report = Report::of_stream(&summary);
+        assert_eq!(report.sentence("verified"), "verified 1 file, 2.0 KiB in 500.0 ms (4.0 KiB/s)");
+        let summary = Summary { failed: 3, ..Summary::default() };
+        let report = Report { links_passed_over: 1, excluded: 2, ..Report::of_stream(&summary) };
+        assert_eq!(
+            report.sentence("encrypted"),
+            "encrypted 0 files; 1 link passed over (--links copy keeps links); \
+             2 left out by --include or --exclude; 3 FAILED"
+        );
+    }
+}
