@@ -96,7 +96,7 @@ impl<'b> Dribble<'b> {
 impl Read for Dribble<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.turn += 1;
-        if self.turn % 5 == 0 {
+        if self.turn.is_multiple_of(5) {
             return Err(io::ErrorKind::Interrupted.into());
         }
         let piece = 1 + (self.turn * 7919) % self.most;

@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn the_way_through_proc_gives_a_name_too() {
         let target = tempfile::tempdir().unwrap();
-        let folder = Folder::open(target.path().into(), Some(target.path().into())).unwrap();
+        let folder = Folder::root(target.path(), Some(target.path())).unwrap();
         let Output::Unnamed(file) = folder.output(&Permissions::from_mode(0o600)).unwrap() else {
             return; // This file system knows no unnamed files.
         };
