@@ -1,7 +1,7 @@
 //! The output tree around the files: folders before they are needed, links, and the folders' own attributes at the
 //! end (a folder's time changes with everything written into it, and a read-only one could not be written into).
 
-use super::job::{IfExists, Job, Links};
+use super::job::{IfExists, Job, Links, Work};
 use super::tally::Tally;
 use crate::Error;
 use crate::report::{Event, Observer, Outcome};
@@ -16,8 +16,14 @@ pub(super) struct Made(Vec<bool>);
 /// Refuses a job whose source and destination contain each other, as [`super::run`] does before anything else.
 ///
 /// # Errors
-/// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`].
+/// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`] for
+/// re-keying a format without segments.
 pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
+    if let Work::Rekey { from, to } = job.work
+        && (from.is_chained() || to.is_chained())
+    {
+        return Err(Error::Chained);
+    }
     match &job.destination {
         None => Ok(()),
         Some(destination) if tree.is_single_file => refuse_same_file(tree, job, destination),
@@ -26,17 +32,55 @@ pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
 }
 
 /// Makes the output folders.
-pub(super) fn prepare(tree: &Tree, job: &Job<'_>) -> Result<Made, Error> {
+pub(super) fn prepare(
+    tree: &Tree,
+    job: &Job<'_>,
+    tally: &Tally,
+    observer: &dyn Observer,
+) -> Result<Made, Error> {
     check(tree, job)?;
     let Some(destination) = &job.destination else { return Ok(Made(Vec::new())) };
-    let root_is_new = !destination.exists();
-    fs::create_dir_all(destination).map_err(|error| Error::io("make the destination folder", error))?;
+    let root_is_new = make_root(destination, &tree.directories[0], tree.is_single_file)
+        .map_err(|error| Error::io("make the destination folder", error))?;
+    // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
+    check(tree, job)?;
     let mut made = vec![root_is_new && !tree.is_single_file];
     for directory in tree.directories.iter().skip(1) {
-        // Entries of a folder that could not be made fail one by one, with its reason.
-        made.push(make_folder(&destination.join(&directory.path), directory).is_ok());
+        let path = destination.join(&directory.path);
+        let result = make_folder(&path, directory);
+        made.push(result.is_ok());
+        let Err(error) = result.map_err(|error| unless_there(&path, error)) else { continue };
+        if let Some(error) = error {
+            tally.fail_one();
+            let source = tree.root.join(&directory.path);
+            let outcome = Outcome::Failed(&error);
+            observer.ended(&Event { source: &source, output: Some(&path), bytes: 0, outcome });
+        }
     }
     Ok(Made(made))
+}
+
+/// True if the destination was not there before.
+fn make_root(destination: &Path, twin: &Directory, is_single_file: bool) -> io::Result<bool> {
+    if destination.is_dir() {
+        return Ok(false);
+    }
+    if is_single_file {
+        return fs::create_dir_all(destination).map(|()| true);
+    }
+    if let Some(parent) = destination.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    make_folder(destination, twin).map(|()| true)
+}
+
+/// A folder that is there already is as good as made; anything else in its place is not.
+fn unless_there(path: &Path, error: io::Error) -> Option<Error> {
+    match path.symlink_metadata() {
+        Ok(there) if there.is_dir() => None,
+        Ok(there) if there.is_symlink() => Some(Error::LinkInDestination),
+        _ => Some(Error::io("make the output folder", error)),
+    }
 }
 
 /// No more open than its twin from the start, and writable for its owner until the end.
@@ -139,7 +183,9 @@ pub(super) fn finish(tree: &Tree, job: &Job<'_>, made: &Made, tally: &Tally, obs
     let Some(destination) = &job.destination else { return };
     for (index, directory) in tree.directories.iter().enumerate().rev() {
         let path = destination.join(&directory.path);
-        let is_made = made.0.get(index).copied().unwrap_or(false);
+        // A resumed run finishes the folders that the stopped one made; the root may be older than both.
+        let is_resumed = job.if_exists == IfExists::Skip && index > 0 && path.is_dir() && !path.is_symlink();
+        let is_made = made.0.get(index).copied().unwrap_or(false) || is_resumed;
         if let Err(error) = finish_folder(&path, directory, is_made, job.durable) {
             tally.fail_one();
             let source = tree.root.join(&directory.path);
@@ -167,14 +213,14 @@ fn finish_folder(path: &Path, twin: &Directory, is_made: bool, durable: bool) ->
 }
 
 #[cfg(unix)]
-fn sync(folder: &Path) -> io::Result<()> {
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     fs::File::open(folder)?.sync_all()
 }
 
 /// Names are part of the file system's own journal there.
 #[cfg(not(unix))]
-fn sync(_folder: &Path) -> io::Result<()> {
+pub(super) fn sync(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 

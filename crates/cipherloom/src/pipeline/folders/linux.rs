@@ -7,7 +7,7 @@ use crate::Error;
 use crate::pipeline::job::IfExists;
 use crate::pipeline::output::Output;
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, ResolveFlags, linkat, openat, openat2, renameat, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, linkat, openat, openat2, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::cell::Cell;
@@ -29,7 +29,7 @@ pub(in crate::pipeline) struct Folder {
 
 impl Folder {
     /// Both roots, which may be named through links: the user pointed at them.
-    pub(super) fn root(source: &Path, target: Option<&Path>) -> Result<Folder, Error> {
+    pub(in crate::pipeline) fn root(source: &Path, target: Option<&Path>) -> Result<Folder, Error> {
         let open = |path: &Path| openat(CWD, path, FOLDER, Mode::empty());
         let source = open(source).map_err(source_refused)?;
         let target = match target {
@@ -65,17 +65,20 @@ impl Folder {
         }
     }
 
-    /// Whether the output's name is taken.
+    /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
     pub(in crate::pipeline) fn has_output(&self, name: &OsStr) -> bool {
-        statat(&self.target().0, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        let found = statat(&self.target().0, name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
     }
 
-    /// A new output without a name, with these permissions as far as the process's mask lets them through.
-    pub(in crate::pipeline) fn output(&self, permissions: &Permissions) -> Result<Output, Error> {
+    /// A new output without a name, with these permissions (or a new file's usual ones) as far as the process's mask
+    /// lets them through.
+    pub(in crate::pipeline) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
         let (target, path) = self.target();
+        let mode = Mode::from_raw_mode(permissions.map_or(0o666, PermissionsExt::mode) & 0o777);
         if !self.needs_names.get() {
             let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-            match openat(target, ".", flags, Mode::from_raw_mode(permissions.mode() & 0o777)) {
+            match openat(target, ".", flags, mode) {
                 Ok(file) => return Ok(Output::Unnamed(file.into())),
                 // What kernels and file systems without unnamed files say.
                 Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
@@ -112,7 +115,8 @@ impl Folder {
     }
 }
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+/// A place to start paths from, which needs no permission to list the folder.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 fn source_refused(errno: Errno) -> Error {
     Error::io("open the source folder", errno.into())
@@ -174,7 +178,7 @@ mod tests {
         let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let folder = Folder::root(source.path(), Some(target.path())).unwrap();
         let write = |content: &[u8], if_exists| {
-            let output = folder.output(&Permissions::from_mode(0o640)).unwrap();
+            let output = folder.output(Some(&Permissions::from_mode(0o640))).unwrap();
             output.write(content, 0).unwrap();
             folder.name(output, OsStr::new("final"), if_exists)
         };
@@ -183,7 +187,7 @@ mod tests {
         assert_eq!(fs::read(target.path().join("final")).unwrap(), b"first");
         write(b"third", IfExists::Overwrite).unwrap();
         assert_eq!(fs::read(target.path().join("final")).unwrap(), b"third");
-        drop(folder.output(&Permissions::from_mode(0o600)).unwrap());
+        drop(folder.output(Some(&Permissions::from_mode(0o600))).unwrap());
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 1);
     }
 
@@ -191,7 +195,7 @@ mod tests {
     fn the_way_through_proc_gives_a_name_too() {
         let target = tempfile::tempdir().unwrap();
         let folder = Folder::root(target.path(), Some(target.path())).unwrap();
-        let Output::Unnamed(file) = folder.output(&Permissions::from_mode(0o600)).unwrap() else {
+        let Output::Unnamed(file) = folder.output(Some(&Permissions::from_mode(0o600))).unwrap() else {
             return; // This file system knows no unnamed files.
         };
         link_through_proc(&file, &folder.target().0, OsStr::new("final")).unwrap();

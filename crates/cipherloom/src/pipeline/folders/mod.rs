@@ -18,7 +18,7 @@ use std::io;
 use std::path::Path;
 
 /// How many folders a worker keeps open. Entries come folder by folder; shared and large ones jump about.
-const KEPT: usize = 4;
+const KEPT: usize = 8;
 
 /// A worker's folders.
 #[derive(Debug)]
