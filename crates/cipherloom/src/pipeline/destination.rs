@@ -71,7 +71,8 @@ fn make_root(destination: &Path, twin: &Directory, is_single_file: bool) -> io::
     if let Some(parent) = destination.parent() {
         fs::create_dir_all(parent)?;
     }
-    make_folder(destination, twin).map(|()| true)
+    // With `..` in its path it may be there now.
+    if destination.is_dir() { Ok(false) } else { make_folder(destination, twin).map(|()| true) }
 }
 
 /// A folder that is there already is as good as made; anything else in its place is not.
