@@ -7,7 +7,7 @@ use anyhow::Context;
 use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
 use cipherloom::key::{Keyset, RawKey};
-use cipherloom::{Backend, Format};
+use cipherloom::{Backend, Error, Format};
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -78,7 +78,11 @@ pub fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<Keyset
             let text = std::fs::read(identity).map_err(|error| {
                 no_key(format!("{}: cannot read the identity file: {error}", output::printable(identity)))
             })?;
-            wrapped::unwrap(&contents, &Opener::IdentityFile(&IdentityText::new(text)))
+            let keyset = wrapped::unwrap(&contents, &Opener::IdentityFile(&IdentityText::new(text)));
+            if matches!(keyset, Err(Error::IdentityFile { .. } | Error::IdentityFileEmpty)) {
+                return keyset.with_context(|| output::printable(identity));
+            }
+            keyset
         }
         (LockKind::Passphrase, None) => {
             let prompt = format!("Passphrase of {}: ", output::printable(path));

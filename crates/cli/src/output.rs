@@ -80,7 +80,11 @@ pub fn size(bytes: u64) -> String {
 
 /// A duration as a person reads it.
 pub fn duration(seconds: f64) -> String {
-    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
+    match seconds {
+        ..1e-3 => format!("{:.0} µs", seconds * 1e6),
+        1e-3..1.0 => format!("{:.1} ms", seconds * 1e3),
+        _ => format!("{seconds:.2} s"),
+    }
 }
 
 /// `1 file`, `2 files`.
@@ -98,6 +102,7 @@ mod tests {
         assert_eq!(size(1023), "1023 B");
         assert_eq!(size(1 << 20), "1.0 MiB");
         assert_eq!(size(u64::MAX), "16384.0 PiB");
+        assert_eq!(duration(0.000_42), "420 µs");
         assert_eq!(duration(0.0123), "12.3 ms");
         assert_eq!(duration(61.0), "61.00 s");
         assert_eq!([count(0, "file"), count(1, "file"), count(2, "file")], ["0 files", "1 file", "2 files"]);

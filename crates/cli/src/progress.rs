@@ -1,18 +1,18 @@
 //! What a person sees while a run goes on: one line on the terminal with bytes, files, rate and time left. Nothing is
 //! drawn before a quarter of a second has passed, so that short runs stay quiet and quick.
 
+use crate::output;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const QUIET_FIRST: Duration = Duration::from_millis(250);
 const REDRAW: Duration = Duration::from_millis(100);
 
-const TEMPLATE: &str =
-    "{bar:24.cyan/dim} {percent:>3} %  {bytes}/{total_bytes}  {msg}  {bytes_per_sec}  {eta} left";
+const TEMPLATE: &str = "{bar:16.cyan/dim} {percent:>3} %  {msg}";
 
 /// How far a run has come. The workers only add to the counters.
 #[derive(Debug, Default)]
@@ -57,6 +57,7 @@ impl Progress {
     }
 
     fn draw(&self, total_bytes: u64, total_files: u64, ended: &Receiver<()>) {
+        let start = Instant::now();
         let goes_on = |wait| ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
         if !goes_on(QUIET_FIRST) {
             return;
@@ -67,11 +68,46 @@ impl Progress {
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         loop {
-            bar.set_position(self.bytes.load(Ordering::Relaxed).min(total_bytes));
-            bar.set_message(format!("{}/{total_files} files", self.files.load(Ordering::Relaxed)));
+            let bytes = self.bytes.load(Ordering::Relaxed).min(total_bytes);
+            let files = self.files.load(Ordering::Relaxed);
+            bar.set_message(figures(bytes, total_bytes, files, total_files, start.elapsed()));
+            bar.set_position(bytes);
             if !goes_on(REDRAW) {
                 return bar.finish_and_clear();
             }
         }
+    }
+}
+
+/// The line's words. The rate is the run's so far: entries differ too much for a moment's rate to tell the time left.
+fn figures(bytes: u64, total_bytes: u64, files: u64, total_files: u64, elapsed: Duration) -> String {
+    let rate = bytes as f64 / elapsed.as_secs_f64();
+    let left = match ((total_bytes - bytes) as f64 / rate).ceil() {
+        seconds if seconds < 100.0 => format!("  {seconds} s left"),
+        seconds if seconds.is_finite() => format!("  {} min left", (seconds / 60.0).ceil()),
+        _ => String::new(),
+    };
+    format!(
+        "{} of {}  {files}/{}  {}/s{left}",
+        output::size(bytes),
+        output::size(total_bytes),
+        output::count(total_files, "file"),
+        output::size(rate as u64),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_reads_well_at_every_moment() {
+        let second = Duration::from_secs(1);
+        assert_eq!(figures(0, 1 << 30, 0, 1, second), "0 B of 1.0 GiB  0/1 file  0 B/s");
+        assert_eq!(figures(0, 0, 3, 9, second), "0 B of 0 B  3/9 files  0 B/s");
+        let line = figures(1 << 20, 3 << 20, 1, 9, second);
+        assert_eq!(line, "1.0 MiB of 3.0 MiB  1/9 files  1.0 MiB/s  2 s left");
+        let line = figures(1 << 20, 1 << 30, 1, 9, second);
+        assert_eq!(line, "1.0 MiB of 1.0 GiB  1/9 files  1.0 MiB/s  18 min left");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::progress::Progress;
-use cipherloom::{Event, Job, Links, Observer, Outcome, Summary, Tree};
+use cipherloom::{Error, Event, Job, Links, Observer, Outcome, Summary, Tree};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -51,6 +51,9 @@ impl Observer for Printer<'_> {
 fn sentence(event: &Event<'_>) -> String {
     let source = output::printable(event.source);
     match (&event.outcome, event.output) {
+        (Outcome::Failed(error @ Error::OutputExists), Some(output)) => {
+            format!("cipherloom: {}: {error}", output::printable(output))
+        }
         (Outcome::Failed(error), _) => format!("cipherloom: {source}: {error}"),
         (Outcome::Skipped, _) => format!("{source}: skipped, the output exists"),
         (Outcome::Done { .. }, Some(output)) => format!("{source} -> {}", output::printable(output)),

@@ -57,7 +57,7 @@ impl SealedFile {
         let stream = format.open_stream(associated_data, &head[..head_len], is_whole, &mut scratch)?;
         let mut sealed = SealedFile { input, stream, len: 0 };
         let last = sealed.stream.layout().segments_of_ciphertext(sealed.input.len())? - 1;
-        let mut buffer = Zeroizing::new(Vec::new());
+        let mut buffer = sealed.segment_buffer();
         let plaintext = sealed.segment(last, &mut buffer)?;
         let offset = sealed.stream.layout().ciphertext_segment(last, sealed.input.len())?.plaintext_offset;
         sealed.len = offset + plaintext as u64;
@@ -87,7 +87,7 @@ impl SealedFile {
             return Ok(plaintext);
         }
         plaintext.reserve_exact(usize::try_from(range.end - range.start).unwrap_or(0));
-        let mut buffer = Zeroizing::new(Vec::new());
+        let mut buffer = self.segment_buffer();
         let layout = self.stream.layout();
         for index in layout.segment_at(range.start)..=layout.segment_at(range.end - 1) {
             let offset = layout.ciphertext_segment(index, self.input.len())?.plaintext_offset;
@@ -97,6 +97,11 @@ impl SealedFile {
             plaintext.extend_from_slice(&buffer[within(both.start)..within(both.end)]);
         }
         Ok(plaintext)
+    }
+
+    /// Room for the largest segment from the start: growing would leave plaintext behind that nobody wipes.
+    fn segment_buffer(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(Vec::with_capacity(16 + self.stream.layout().segment as usize + 1))
     }
 
     /// Opens one segment into `buffer`; returns its plaintext's length.

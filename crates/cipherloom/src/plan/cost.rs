@@ -62,7 +62,8 @@ pub(super) fn estimate(
     let cores = machine.cores.get();
     let threads = match request.threads {
         Some(threads) => {
-            reasons.push(format!("{threads} threads: as asked for"));
+            reasons
+                .push(format!("{threads} thread{}: as asked for", if threads.get() == 1 { "" } else { "s" }));
             threads.get().min(MOST_THREADS)
         }
         None => {

@@ -81,7 +81,7 @@ pub(super) fn divide(
 
     if !shared.is_empty() {
         reasons.push(format!(
-            "{} of {} entries are cut into parts of about {} MiB that all workers share: one worker alone would end after the others",
+            "large entries ({} of {}) are cut into parts of about {} MiB that all workers share: one worker alone would end after the others",
             shared.len(),
             sizes.len(),
             part_len(sizes[shared[0] as usize], threads) >> 20
@@ -89,11 +89,12 @@ pub(super) fn divide(
     }
     let batched = order.len() - first_small;
     if batched > 0 {
-        reasons.push(format!("{batched} entries below {} KiB go in batches, folder by folder", LARGE >> 10));
+        reasons
+            .push(format!("entries below {} KiB ({batched}) go in batches, folder by folder", LARGE >> 10));
     }
     if first_small > 0 {
         reasons.push(format!(
-            "{first_small} entries of {} KiB and more go singly, the largest first",
+            "entries of {} KiB and more ({first_small}) go singly, the largest first",
             LARGE >> 10
         ));
     }

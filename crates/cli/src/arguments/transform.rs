@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -161,7 +162,13 @@ pub struct FormatArguments {
     #[arg(long, help_heading = "Format and keys")]
     pub reuse_keystream_and_reveal_plaintext: bool,
     /// Iterations of PBKDF2 for openssl
-    #[arg(long, value_name = "N", default_value = "10000", help_heading = "Format and keys")]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = positive::<NonZeroU32>,
+        default_value = "10000",
+        help_heading = "Format and keys"
+    )]
     pub pbkdf2_iterations: NonZeroU32,
     /// Context for cobblestone; must be the same for decryption
     #[arg(
@@ -172,7 +179,7 @@ pub struct FormatArguments {
         help_heading = "Format and keys"
     )]
     pub context: String,
-    /// Bind each file's relative path to its ciphertext (tink): a file moved or renamed no longer opens
+    /// Bind each file's relative path to its ciphertext (tink, cobblestone): a file moved or renamed no longer opens
     #[arg(long, help_heading = "Format and keys")]
     pub bind_path: bool,
 }
@@ -180,7 +187,7 @@ pub struct FormatArguments {
 #[derive(Debug, Args)]
 pub struct MachineArguments {
     /// Worker threads; default: as many as pay on this machine for this tree
-    #[arg(long, value_name = "N", help_heading = "Running")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>, help_heading = "Running")]
     pub threads: Option<NonZeroUsize>,
     /// AES backend; default: the best that this CPU has (`cipherloom devices` lists them)
     #[arg(long, value_name = "NAME", help_heading = "Running")]
@@ -200,6 +207,10 @@ pub struct CommonArguments {
     /// Print a line for each file, and the plan
     #[arg(long, short, help_heading = "Running")]
     pub verbose: bool,
+}
+
+fn positive<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse().map_err(|_| "give a whole number, at least 1")
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

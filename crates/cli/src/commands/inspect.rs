@@ -41,7 +41,7 @@ pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
             Certainty::Possible => writeln!(text, "perhaps a {name}: its form fits, but it has no mark")?,
         }
         for (key, value) in rows {
-            writeln!(text, "  {key:<18}{value}")?;
+            writeln!(text, "  {key:<18}{}", in_words(&value))?;
         }
     }
     output::print(&text)?;
@@ -55,15 +55,26 @@ fn finding_json(finding: &Finding) -> Value {
         let key = key.replace(' ', "_");
         // A row that may stand several times is a list.
         match &mut object[&key] {
-            Value::Array(values) => values.push(value.into()),
+            Value::Array(values) => values.push(value),
             slot if key == "with_template" => *slot = json!([value]),
-            slot => *slot = value.into(),
+            slot => *slot = value,
         }
     }
     object
 }
 
-type Rows = Vec<(&'static str, String)>;
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(fit) => match (fit["template"].as_str(), &fit["plaintext_bytes"]) {
+            (Some(template), bytes) => format!("{template}: {bytes} bytes of plaintext"),
+            (None, bytes) => bytes.to_string(),
+        },
+        value => value.to_string(),
+    }
+}
+
+type Rows = Vec<(&'static str, Value)>;
 
 fn describe(what: &Recognised) -> (&'static str, Rows) {
     match what {
@@ -76,8 +87,8 @@ fn describe(what: &Recognised) -> (&'static str, Rows) {
             (
                 "age file",
                 vec![
-                    ("encoding", if *armored { "text (armored)" } else { "binary" }.to_owned()),
-                    ("opens with", lock.to_owned()),
+                    ("encoding", if *armored { "text (armored)" } else { "binary" }.into()),
+                    ("opens with", lock.into()),
                 ],
             )
         }
@@ -85,28 +96,31 @@ fn describe(what: &Recognised) -> (&'static str, Rows) {
         Recognised::OpenSsl { salt, body_len } => (
             "openssl enc stream",
             vec![
-                ("salt", hex(salt)),
-                ("ciphertext bytes", body_len.to_string()),
-                ("mode", if body_len % 16 == 0 && *body_len > 0 { "CBC or CTR" } else { "CTR" }.to_owned()),
+                ("salt", hex(salt).into()),
+                ("ciphertext bytes", (*body_len).into()),
+                ("mode", if body_len % 16 == 0 && *body_len > 0 { "CBC or CTR" } else { "CTR" }.into()),
             ],
         ),
         Recognised::Tink { derived_key_size, salt, nonce_prefix, templates } => {
             let mut rows = vec![
-                ("derived key bits", (derived_key_size * 8).to_string()),
-                ("salt", hex(salt)),
-                ("nonce prefix", hex(nonce_prefix)),
+                ("derived key bits", (derived_key_size * 8).into()),
+                ("salt", hex(salt).into()),
+                ("nonce prefix", hex(nonce_prefix).into()),
             ];
             for (template, plaintext) in templates {
-                rows.push(("with template", format!("{template}: {plaintext} bytes of plaintext")));
+                rows.push((
+                    "with template",
+                    json!({ "template": template.name(), "plaintext_bytes": plaintext }),
+                ));
             }
             ("Tink stream", rows)
         }
         Recognised::Cobblestone { salt, plaintext_len } => (
             "Cobblestone stream",
             vec![
-                ("segment bytes", "16384".to_owned()),
-                ("salt", hex(salt)),
-                ("plaintext bytes", plaintext_len.to_string()),
+                ("segment bytes", 16384.into()),
+                ("salt", hex(salt).into()),
+                ("plaintext bytes", (*plaintext_len).into()),
             ],
         ),
         _ => ("something newer than this program", Vec::new()),

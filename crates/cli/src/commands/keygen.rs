@@ -57,8 +57,10 @@ fn write_new(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(exists(path)),
         Err(error) => {
-            return Err(error)
-                .with_context(|| format!("{}: cannot make the key file", output::printable(path)));
+            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+            let remedy = if is_missing { "; make its folder first" } else { "" };
+            let path = output::printable(path);
+            anyhow::bail!("{path}: cannot make the key file: {error}{remedy}");
         }
     };
     let written = file.write_all(contents).and_then(|()| file.sync_all());

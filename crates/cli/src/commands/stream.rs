@@ -6,7 +6,7 @@ use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use crate::report::{Report, Style};
 use anyhow::Context;
-use cipherloom::{IfExists, Job, Summary, Tree, Unobserved, translate_stream};
+use cipherloom::{Error, IfExists, Job, Summary, Tree, Unobserved, translate_stream};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -68,17 +68,21 @@ fn to_output(job: &Job<'_>, source: &mut dyn Read) -> anyhow::Result<Summary> {
     let mut sink = io::BufWriter::with_capacity(OUTPUT_BUFFER, io::stdout().lock());
     let translated = translate(job, source, &mut sink);
     translated.map_err(|error| {
-        let is_part_out = error.is_authentication();
+        // Errors at the beginning come before any output.
+        let is_part_out = error.is_authentication()
+            && !matches!(
+                error,
+                Error::NotThisFormat { .. }
+                    | Error::HeaderTruncated { .. }
+                    | Error::WrongKey { .. }
+                    | Error::FirstSegment
+            );
         let error = anyhow::Error::from(error);
         if is_part_out { error.context("do not use what came out, it may be a part only") } else { error }
     })
 }
 
-fn translate(
-    job: &Job<'_>,
-    source: &mut dyn Read,
-    sink: &mut dyn Write,
-) -> Result<Summary, cipherloom::Error> {
+fn translate(job: &Job<'_>, source: &mut dyn Read, sink: &mut dyn Write) -> Result<Summary, Error> {
     translate_stream(job.work, b"", source, sink, &Unobserved)
 }
 
@@ -87,7 +91,7 @@ fn to_file(job: &Job<'_>, source: &mut dyn Read, path: &Path) -> anyhow::Result<
     let name = || output::printable(path);
     let exists = path.symlink_metadata().is_ok();
     if exists && job.if_exists == IfExists::Fail {
-        return Err(cipherloom::Error::OutputExists).with_context(name);
+        return Err(Error::OutputExists).with_context(name);
     }
     if exists && job.if_exists == IfExists::Skip {
         return Ok(Summary { skipped: 1, ..Summary::default() });

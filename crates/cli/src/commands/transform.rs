@@ -217,10 +217,16 @@ fn go(
         Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
         Style::Verbose | Style::Quiet | Style::Json => work(),
     };
-    let summary =
-        ended.with_context(|| job.destination.as_deref().map(output::printable).unwrap_or_default())?;
+    let summary = ended.with_context(|| output::printable(&output_path(&job)))?;
     Report::of_tree(&summary, &tree, &job).print(verb, style)?;
     Ok(exit_code::of_summary(&summary))
+}
+
+/// The file or folder that the user named as DST.
+fn output_path(job: &Job<'_>) -> PathBuf {
+    let mut path = job.destination.clone().unwrap_or_default();
+    path.extend(&job.single_name);
+    path
 }
 
 pub fn style(common: &CommonArguments) -> Style {
