@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 /// The format that the arguments ask for, with its keys.
 pub fn format(arguments: &FormatArguments, backend: Backend) -> anyhow::Result<Format> {
+    refuse_foreign_options(arguments)?;
     match arguments.format {
         FormatName::Tink => {
             let path = arguments.key.as_deref().ok_or_else(|| missing("--key FILE", "tink"))?;
@@ -49,6 +50,29 @@ pub fn with_key(arguments: &FormatArguments, path: &Path, backend: Backend) -> a
             "rekey works with --format tink and cobblestone only: files of other formats open with any key and give \
              nonsense, which would then be sealed; decrypt and encrypt them instead",
         )),
+    }
+}
+
+/// An option of another format has no effect, and somebody may rely on its having one.
+fn refuse_foreign_options(arguments: &FormatArguments) -> anyhow::Result<()> {
+    use FormatName::{Cobblestone, Openssl, Raw, Tink};
+    let options: [(&str, bool, &[FormatName]); 7] = [
+        ("--key", arguments.key.is_some(), &[Tink]),
+        ("--identity", arguments.identity.is_some(), &[Tink]),
+        ("--passphrase-file", arguments.passphrase_file.is_some(), &[Tink, Openssl]),
+        ("--raw-key", arguments.raw_key.is_some(), &[Cobblestone, Raw]),
+        ("--cipher", arguments.cipher.is_some(), &[Openssl, Raw]),
+        ("--iv", arguments.iv.is_some(), &[Raw]),
+        ("--context", !arguments.context.is_empty(), &[Cobblestone]),
+    ];
+    match options.iter().find(|(_, is_given, formats)| *is_given && !formats.contains(&arguments.format)) {
+        None => Ok(()),
+        Some((option, ..)) => {
+            let name = format!("{:?}", arguments.format).to_lowercase();
+            Err(usage(format!(
+                "{option} means nothing to --format {name}; leave it out or choose its format"
+            )))
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod cache;
 mod commands;
 mod exit_code;
 mod keys;
+mod open_files;
 mod output;
 mod passphrase;
 mod progress;
@@ -27,6 +28,7 @@ fn main() -> std::process::ExitCode {
         }
     };
     secrecy::forbid_core_dumps();
+    open_files::allow_many();
     match run(arguments.command) {
         Ok(code) => code.into(),
         Err(error) => {

@@ -40,13 +40,9 @@ fn given(file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
         let passphrase = Passphrase::from_file(&contents).with_context(|| output::printable(path))?;
         return Ok(Some(passphrase));
     }
-    match std::env::var(VARIABLE) {
-        Ok(value) => {
-            let value = Zeroizing::new(value);
-            Ok(Some(Passphrase::new(value.as_bytes()).context(VARIABLE)?))
-        }
-        Err(_) => Ok(None),
-    }
+    let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
+    let value = Zeroizing::new(value.into_encoded_bytes());
+    Ok(Some(Passphrase::new(&value).context(VARIABLE)?))
 }
 
 fn ask(prompt: &str) -> anyhow::Result<Passphrase> {

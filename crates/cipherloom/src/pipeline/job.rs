@@ -136,6 +136,13 @@ impl<'f> Job<'f> {
         Plan::new(&sizes, machine, &request)
     }
 
+    /// The output's name for a source called `name`; `None` if a suffix is missing.
+    #[must_use]
+    pub fn names_output(&self, name: &OsStr) -> Option<OsString> {
+        let mut output = OsString::new();
+        self.output_name(name, &mut output).then_some(output)
+    }
+
     /// The plaintext's name of a source called `name`; `None` if a suffix should be removed and is not there.
     pub(super) fn plaintext_name<'n>(&self, name: &'n OsStr) -> Option<&'n OsStr> {
         if self.work.opening().is_none() || self.suffix.is_empty() {

@@ -9,6 +9,7 @@ use cipherloom::key::{Keyset, Template};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
+use zeroize::Zeroizing;
 
 pub fn run(arguments: &KeygenArguments) -> anyhow::Result<ExitCode> {
     if arguments.output.symlink_metadata().is_ok() {
@@ -24,25 +25,42 @@ pub fn run(arguments: &KeygenArguments) -> anyhow::Result<ExitCode> {
     } else {
         write_new(&arguments.output, keyset.to_json().as_bytes())?;
     }
-    tell_made(&arguments.output, &keyset, arguments.template);
+    tell_made(&arguments.output, keyset.primary_id(), arguments.template);
     Ok(ExitCode::Success)
 }
 
-/// A plain key file and the keyset in it, for a run that starts with making its key.
-pub fn make_plain(path: &Path, template: Template, is_quiet: bool) -> anyhow::Result<Keyset> {
-    let keyset = Keyset::generate(template)?;
-    write_new(path, keyset.to_json().as_bytes())?;
-    if !is_quiet {
-        tell_made(path, &keyset, template);
-    }
-    Ok(keyset)
+/// A plain key file that is yet to be written, for a run that starts with making its key.
+pub struct NewKey<'p> {
+    path: &'p Path,
+    json: Zeroizing<String>,
+    id: u32,
+    template: Template,
 }
 
-fn tell_made(path: &Path, keyset: &Keyset, template: Template) {
+impl NewKey<'_> {
+    /// Generates a keyset for a key file at `path`, where none may be yet.
+    pub fn generate(path: &Path, template: Template) -> anyhow::Result<(NewKey<'_>, Keyset)> {
+        if path.symlink_metadata().is_ok() {
+            return Err(exists(path));
+        }
+        let keyset = Keyset::generate(template)?;
+        Ok((NewKey { path, json: keyset.to_json(), id: keyset.primary_id(), template }, keyset))
+    }
+
+    /// Writes the key file.
+    pub fn write(&self, is_quiet: bool) -> anyhow::Result<()> {
+        write_new(self.path, self.json.as_bytes())?;
+        if !is_quiet {
+            tell_made(self.path, self.id, self.template);
+        }
+        Ok(())
+    }
+}
+
+fn tell_made(path: &Path, id: u32, template: Template) {
     output::tell(format_args!(
-        "{}: made key {} ({template}); keep a copy, nothing opens without it",
+        "{}: made key {id} ({template}); keep a copy, nothing opens without it",
         output::printable(path),
-        keyset.primary_id()
     ));
 }
 

@@ -6,7 +6,7 @@ use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use crate::report::{Report, Style};
 use anyhow::Context;
-use cipherloom::{Error, IfExists, Job, Summary, Tree, Unobserved, translate_stream};
+use cipherloom::{Error, Job, Summary, Tree, Unobserved, translate_stream, translate_to_file};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -15,16 +15,23 @@ use std::path::Path;
 const OUTPUT_BUFFER: usize = 64 << 10;
 
 /// Standard input to the job's destination, a file or `-`; nowhere when verifying.
-pub fn from_standard_input(verb: &str, job: &Job<'_>, common: &CommonArguments) -> anyhow::Result<ExitCode> {
+pub fn from_standard_input(
+    verb: &str,
+    job: &Job<'_>,
+    common: &CommonArguments,
+    write_key: &dyn Fn() -> anyhow::Result<()>,
+) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
+    if job.destination.as_deref() == Some(Path::new("-")) {
+        refuse_standard_output(job, common)?;
+    }
+    write_key()?;
     let mut source = io::stdin().lock();
     let summary = match job.destination.as_deref() {
         None => translate(job, &mut source, &mut io::sink()).context("standard input")?,
-        Some(path) if path == Path::new("-") => {
-            refuse_standard_output(job, common)?;
-            to_output(job, &mut source).context("standard input")?
-        }
-        Some(path) => to_file(job, &mut source, path)?,
+        Some(path) if path == Path::new("-") => to_output(job, &mut source).context("standard input")?,
+        Some(path) => translate_to_file(job, &mut source, path, &Unobserved)
+            .with_context(|| format!("standard input to {}", output::printable(path)))?,
     };
     report(verb, &summary, common)
 }
@@ -35,6 +42,7 @@ pub fn to_standard_output(
     tree: &Tree,
     job: &Job<'_>,
     common: &CommonArguments,
+    write_key: &dyn Fn() -> anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
     refuse_standard_output(job, common)?;
@@ -43,6 +51,7 @@ pub fn to_standard_output(
         entry.ok_or_else(|| usage("only a single file goes to standard output; name a folder as DST"))?;
     let path = tree.root.join(&entry.name);
     let mut source = File::open(&path).with_context(|| output::printable(&path))?;
+    write_key()?;
     let summary = to_output(job, &mut source).with_context(|| output::printable(&path))?;
     report(verb, &summary, common)
 }
@@ -84,32 +93,6 @@ fn to_output(job: &Job<'_>, source: &mut dyn Read) -> anyhow::Result<Summary> {
 
 fn translate(job: &Job<'_>, source: &mut dyn Read, sink: &mut dyn Write) -> Result<Summary, Error> {
     translate_stream(job.work, b"", source, sink, &Unobserved)
-}
-
-/// The file gets its name only when the stream has ended well.
-fn to_file(job: &Job<'_>, source: &mut dyn Read, path: &Path) -> anyhow::Result<Summary> {
-    let name = || output::printable(path);
-    let exists = path.symlink_metadata().is_ok();
-    if exists && job.if_exists == IfExists::Fail {
-        return Err(Error::OutputExists).with_context(name);
-    }
-    if exists && job.if_exists == IfExists::Skip {
-        return Ok(Summary { skipped: 1, ..Summary::default() });
-    }
-    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".cipherloom-")
-        .tempfile_in(folder)
-        .with_context(|| format!("{}: cannot create the output", name()))?;
-    let summary = translate(job, source, &mut file).context("standard input")?;
-    if job.durable {
-        file.as_file().sync_all().with_context(name)?;
-    }
-    let kept =
-        if job.if_exists == IfExists::Overwrite { file.persist(path) } else { file.persist_noclobber(path) };
-    kept.map_err(|refused| refused.error)
-        .with_context(|| format!("{}: cannot give the output its name", name()))?;
-    Ok(summary)
 }
 
 /// What went to a pipe speaks for itself: the sentence is for who asks.

@@ -1,6 +1,7 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
 
-use super::{keygen, plan, stream};
+use super::keygen::NewKey;
+use super::{plan, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
     IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, TreeArguments,
@@ -12,30 +13,28 @@ use crate::report::{Printer, Report, Style};
 use crate::{cache, keys, output};
 use anyhow::Context;
 use cipherloom::{
-    Backend, Format, IfExists, Job, Links, Machine, Selection, Tree, Work, machine::Calibration,
+    Backend, Entry, Format, IfExists, Job, Links, Machine, Selection, Tree, Work, machine::Calibration,
 };
 use std::path::{Path, PathBuf};
 
 pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree)?;
+    let mut new_key = None;
     let format = match &arguments.new_key {
-        // The key is made last of all that can fail before the run, so that a mistyped source leaves none behind.
-        Some(path) if arguments.format.format == FormatName::Tink && !arguments.output.dry_run => {
-            Format::tink(
-                keygen::make_plain(path, arguments.template, arguments.common.quiet)?,
-                machine.backend,
-            )?
-        }
-        Some(_) if arguments.format.format == FormatName::Tink => {
-            Format::tink(cipherloom::key::Keyset::generate(arguments.template)?, machine.backend)?
+        Some(path) if arguments.format.format == FormatName::Tink => {
+            let (key, keyset) = NewKey::generate(path, arguments.template)?;
+            new_key = Some(key);
+            Format::tink(keyset, machine.backend)?
         }
         Some(_) => return Err(usage("--new-key makes a Tink keyset; leave it out with other formats")),
         None => keys::format(&arguments.format, machine.backend)?,
     };
     refuse_keystream_reuse(&arguments.format, &source)?;
     let job = job(Work::Encrypt(&format), &source, &arguments.output, &arguments.format)?;
-    go("encrypted", source, job, &machine, &arguments.common, arguments.output.dry_run)
+    let write_key = || new_key.as_ref().map_or(Ok(()), |key| key.write(arguments.common.quiet));
+    let run = Run { verb: "encrypted", job, machine: &machine, common: &arguments.common };
+    run.go(source, arguments.output.dry_run, &write_key)
 }
 
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
@@ -43,7 +42,8 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
     let source = Source::look(&arguments.tree)?;
     let format = keys::format(&arguments.format, machine.backend)?;
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
-    go("decrypted", source, job, &machine, &arguments.common, arguments.output.dry_run)
+    let run = Run { verb: "decrypted", job, machine: &machine, common: &arguments.common };
+    run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
 
 pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
@@ -58,7 +58,8 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let mut job = Job::new(Work::Verify(&format), None);
     job.suffix.clone_from(&arguments.suffix);
     job.bind_path = binds(&arguments.format, &format)?;
-    go("verified", source, job, &machine, &arguments.common, false)
+    let run = Run { verb: "verified", job, machine: &machine, common: &arguments.common };
+    run.go(source, false, &|| Ok(()))
 }
 
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
@@ -67,7 +68,8 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let from = keys::format(&arguments.format, machine.backend)?;
     let to = keys::with_key(&arguments.format, &arguments.to, machine.backend)?;
     let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
-    go("re-keyed", source, job, &machine, &arguments.common, arguments.output.dry_run)
+    let run = Run { verb: "re-keyed", job, machine: &machine, common: &arguments.common };
+    run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
 
 pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
@@ -75,7 +77,8 @@ pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
     let source = Source::look(&arguments.tree)?;
     let mut job = Job::new(Work::Copy, None);
     place(&mut job, &source, &arguments.output)?;
-    go("copied", source, job, &machine, &arguments.common, arguments.output.dry_run)
+    let run = Run { verb: "copied", job, machine: &machine, common: &arguments.common };
+    run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
 
 /// What the run reads.
@@ -127,7 +130,21 @@ fn job<'f>(
         job.bind_path = binds(format, side)?;
     }
     place(&mut job, source, output)?;
+    refuse_bound_renaming(&job, source)?;
     Ok(job)
+}
+
+/// A path is bound as it stands in the tree; under another name the file would never open again.
+fn refuse_bound_renaming(job: &Job<'_>, source: &Source) -> anyhow::Result<()> {
+    let (Some(name), Source::Tree(tree), true) = (&job.single_name, source, job.bind_path) else {
+        return Ok(());
+    };
+    let unnamed = Job { single_name: None, ..job.clone() };
+    let keeps = |entry: &Entry| unnamed.names_output(&entry.name).is_none_or(|expected| expected == *name);
+    if tree.entries.iter().all(keeps) {
+        return Ok(());
+    }
+    Err(usage("--bind-path binds the file's own name; name a folder as DST, so that the file keeps it"))
 }
 
 fn binds(arguments: &FormatArguments, format: &Format) -> anyhow::Result<bool> {
@@ -157,6 +174,7 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
     let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
     if let Source::Tree(Tree { is_single_file: true, .. }) = source
         && !is_folder
+        && destination != Path::new("-")
     {
         // Like cp: a file goes to the file of that name.
         let name = destination.file_name().ok_or_else(|| usage("DST names neither a file nor a folder"))?;
@@ -184,42 +202,59 @@ fn refuse_keystream_reuse(arguments: &FormatArguments, source: &Source) -> anyho
     Ok(())
 }
 
-fn go(
-    verb: &str,
-    source: Source,
-    job: Job<'_>,
-    machine: &Machine,
-    common: &CommonArguments,
-    dry_run: bool,
-) -> anyhow::Result<ExitCode> {
-    warn_unauthenticated(&job, common);
-    let tree = match source {
-        Source::Tree(tree) => tree,
-        Source::StandardInput => return stream::from_standard_input(verb, &job, common),
-    };
-    if job.destination.as_deref() == Some(Path::new("-")) || job.single_name.as_deref() == Some("-".as_ref())
-    {
-        return stream::to_standard_output(verb, &tree, &job, common);
+/// A command on its way: all that is known before the tree is processed.
+struct Run<'r> {
+    verb: &'static str,
+    job: Job<'r>,
+    machine: &'r Machine,
+    common: &'r CommonArguments,
+}
+
+impl Run<'_> {
+    /// Plans, runs and reports. `write_key` is called when nothing but the run itself can fail any more, so that a
+    /// mistyped source or destination leaves no key behind.
+    fn go(
+        self,
+        source: Source,
+        dry_run: bool,
+        write_key: &dyn Fn() -> anyhow::Result<()>,
+    ) -> anyhow::Result<ExitCode> {
+        let Run { verb, job, machine, common } = self;
+        warn_unauthenticated(&job, common);
+        let to_output = job.destination.as_deref() == Some(Path::new("-"));
+        if dry_run && (to_output || matches!(source, Source::StandardInput)) {
+            return Err(usage("a single stream has no plan to show; leave --dry-run out"));
+        }
+        let tree = match source {
+            Source::Tree(tree) => tree,
+            Source::StandardInput => return stream::from_standard_input(verb, &job, common, write_key),
+        };
+        if to_output {
+            return stream::to_standard_output(verb, &tree, &job, common, write_key);
+        }
+        let plan = job.plan(&tree, machine, common.machine.threads);
+        let style = style(common);
+        let segment = formats(&job).map(|format| format.layout().segment).max();
+        if dry_run {
+            plan::print(&plan, segment, common.json)?;
+            return Ok(ExitCode::Success);
+        }
+        let name = || output::printable(&output_path(&job));
+        cipherloom::check(&tree, &job).with_context(name)?;
+        write_key()?;
+        if style == Style::Verbose {
+            output::tell(plan::table(&plan, segment).trim_end());
+        }
+        let progress = Progress::default();
+        let work = || cipherloom::run(&tree, &plan, &job, &Printer { style, progress: &progress });
+        let ended = match style {
+            Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
+            Style::Verbose | Style::Quiet | Style::Json => work(),
+        };
+        let summary = ended.with_context(name)?;
+        Report::of_tree(&summary, &tree, &job).print(verb, style)?;
+        Ok(exit_code::of_summary(&summary))
     }
-    let plan = job.plan(&tree, machine, common.machine.threads);
-    let style = style(common);
-    let segment = formats(&job).map(|format| format.layout().segment).max();
-    if dry_run {
-        plan::print(&plan, segment, common.json)?;
-        return Ok(ExitCode::Success);
-    }
-    if style == Style::Verbose {
-        output::tell(plan::table(&plan, segment).trim_end());
-    }
-    let progress = Progress::default();
-    let work = || cipherloom::run(&tree, &plan, &job, &Printer { style, progress: &progress });
-    let ended = match style {
-        Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
-        Style::Verbose | Style::Quiet | Style::Json => work(),
-    };
-    let summary = ended.with_context(|| output::printable(&output_path(&job)))?;
-    Report::of_tree(&summary, &tree, &job).print(verb, style)?;
-    Ok(exit_code::of_summary(&summary))
 }
 
 /// The file or folder that the user named as DST.
