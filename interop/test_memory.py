@@ -24,7 +24,8 @@ def peak_memory(*arguments):
     """Bytes of resident memory at the highest, of a run that must succeed."""
     command = [tool.COMMAND, *map(str, arguments)]
     running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    said = running.stderr.read()
+    with running.stderr as pipe:
+        said = pipe.read()
     _, status, usage = os.wait4(running.pid, 0)
     running.returncode = os.waitstatus_to_exitcode(status)
     assert running.returncode == 0, said.decode(errors="replace")

@@ -1,6 +1,7 @@
 //! `cargo xtask …`: the house's own chores, as a program instead of shell scripts, so that they are typed, tested
 //! and the same on every machine. One file or folder for each chore; nothing imports this crate.
 
+mod armv8;
 mod bench;
 mod chore;
 mod debian;
@@ -38,6 +39,8 @@ enum Chore {
     Fuzz(fuzz::Options),
     /// Measure the command beside its peers on this machine
     Bench(bench::Options),
+    /// Build the kernels' tests for AArch64 with Debian's compiler and run them under QEMU
+    Armv8,
 }
 
 fn main() -> ExitCode {
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Chore::Interop(options) => interop::run(&options),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(options) => bench::run(&options),
+        Chore::Armv8 => armv8::run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

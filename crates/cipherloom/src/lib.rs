@@ -12,7 +12,7 @@
 //! - [`Format`]: the bytes that a stream consists of; never sees a path.
 //! - [`Plan`]: which tasks run where, and why; a pure function of the above.
 //! - [`run`]: carries a plan out; [`SealedFile`] and [`open_range`] read a part of an encrypted file;
-//!   [`translate_stream`] serves pipes.
+//!   [`translate_stream`] and [`translate_to_file`] serve pipes.
 //! - [`Observer`], [`Summary`]: what a run tells.
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,9 @@ pub use cipherloom_kernels::Backend;
 pub use error::{Error, ErrorClass, KeyFault};
 pub use format::Format;
 pub use machine::Machine;
-pub use pipeline::{IfExists, Job, Links, SealedFile, Work, open_range, run, translate_stream};
+pub use pipeline::{
+    IfExists, Job, Links, SealedFile, Work, check, open_range, run, translate_stream, translate_to_file,
+};
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};
 pub use tree::{Attributes, Directory, Entry, Link, PassedOver, Selection, Tree, Unlisted};

@@ -25,6 +25,7 @@ impl Error {
             | Random(_)
             | Library { .. }
             | OutputExists
+            | LinkInDestination
             | SourceShrank
             | SourceChanged
             | Calibration { .. } => ErrorClass::Io,

@@ -327,6 +327,11 @@ pub enum Error {
     /// The output is there already.
     #[error("the output exists already; --if-exists skip resumes a run, --if-exists overwrite replaces it")]
     OutputExists,
+    /// A folder of the destination is a link that leads elsewhere.
+    #[error(
+        "the output folder is a symbolic link, which could lead out of the destination; remove it or choose another destination"
+    )]
+    LinkInDestination,
     /// The suffix that decryption should remove is not there.
     #[error("the name does not end in {suffix:?}; leave --suffix out, or exclude this file")]
     SuffixMissing {

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The commitment ties the stream to key and context, so that a wrong one is told at once and for sure. Associated data
-//! (a bound path) goes behind the context: context | 0x00 | associated data; neither holds a zero byte itself, so that no
-//! two pairs make the same context.
+//! (a bound path) goes behind the context: context | 0x00 | associated data; a context that holds
+//! a zero byte is refused together with associated data, so that no two pairs make the same context.
 
 use super::derive;
 use super::gcm::{self, Gcm};
@@ -91,6 +91,9 @@ impl CobblestoneFormat {
         associated_data: &[u8],
     ) -> Result<Zeroizing<[u8; 32 + NONCE + COMMITMENT]>, Error> {
         let aead: &[u8] = if self.key_len == 16 { b"AEAD_AES_128_GCM\0" } else { b"AEAD_AES_256_GCM\0" };
+        if !associated_data.is_empty() && self.context.contains(&0) {
+            return Err(Error::AssociatedDataUnsupported { format: NAME });
+        }
         let separator: &[u8] = if associated_data.is_empty() { b"" } else { b"\0" };
         let info = [LABEL, aead, salt, &self.context, separator, associated_data];
         let mut derived = Zeroizing::new([0; 32 + NONCE + COMMITMENT]);

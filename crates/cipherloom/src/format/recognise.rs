@@ -89,7 +89,10 @@ fn marked(head: &[u8], length: u64) -> Option<Recognised> {
         return Some(Recognised::Age { armored, lock: wrapped::lock_kind(head).ok() });
     }
     if let Some((salt, _)) = head.strip_prefix(openssl::MAGIC).and_then(<[u8]>::split_first_chunk) {
-        return Some(Recognised::OpenSsl { salt: *salt, body_len: length - openssl::HEADER as u64 });
+        return Some(Recognised::OpenSsl {
+            salt: *salt,
+            body_len: length.saturating_sub(openssl::HEADER as u64),
+        });
     }
     let is_keyset = head.trim_ascii_start().starts_with(b"{")
         && ["\"primaryKeyId\"", "\"primary_key_id\"", "\"encryptedKeyset\""]

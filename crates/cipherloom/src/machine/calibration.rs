@@ -15,7 +15,7 @@ pub struct Calibration {
     pub measured: bool,
     /// Starting one more thread and waiting for its end.
     pub thread_ns: f64,
-    /// Opening a small file, making its output appear under its name, and closing both.
+    /// Reading a small file and writing another, opening and closing included.
     pub entry_ns: f64,
     /// Moving file content from the page cache and back (read and write together).
     pub copy_bytes_per_second: f64,
@@ -78,7 +78,7 @@ impl Calibration {
     pub fn figures(&self) -> [(&'static str, f64); 7] {
         [
             ("thread start and end, ns", self.thread_ns),
-            ("entry open to commit, ns", self.entry_ns),
+            ("small file there and back, ns", self.entry_ns),
             ("copy, bytes/s", self.copy_bytes_per_second),
             ("AES-256-GCM, bytes/s", self.gcm_bytes_per_second),
             ("AES-128-CTR, bytes/s", self.ctr_bytes_per_second),

@@ -3,6 +3,10 @@
 use std::ffi::OsString;
 use zeroize::Zeroize;
 
+/// What the place that the system reads to is aligned to, in bytes. The kernel's copy to user memory is up to three
+/// times slower on some CPUs (seen on Zen 4) when its target lies across cache lines in the wrong way.
+const ALIGNMENT: usize = 64;
+
 /// Bytes that are wiped when dropped, as far as they were used.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
@@ -13,17 +17,25 @@ pub(super) struct Buffer {
 impl Buffer {
     pub(super) fn new(len: usize) -> Buffer {
         // Zeroed memory from the system is not touched before it is used, so a large buffer costs a small tree nothing.
-        Buffer { bytes: vec![0; len], used: 0 }
+        Buffer { bytes: vec![0; len + 2 * ALIGNMENT], used: 0 }
     }
 
-    /// The first `len` bytes; grows (rarely: a foreign key with huge segments) if the buffer is smaller.
+    /// The first `len` bytes, the very first aligned.
     pub(super) fn first(&mut self, len: usize) -> &mut [u8] {
-        if len > self.bytes.len() {
+        self.aligned_at(0, len)
+    }
+
+    /// `len` bytes of which the one at `index` is aligned. The same bytes as before for the same `index`; grows
+    /// (rarely: a plan made for another job) if the buffer is smaller, and then starts empty.
+    pub(super) fn aligned_at(&mut self, index: usize, len: usize) -> &mut [u8] {
+        if len + 2 * ALIGNMENT > self.bytes.len() {
             self.bytes.zeroize();
-            self.bytes = vec![0; len];
+            self.bytes = vec![0; len + 2 * ALIGNMENT];
         }
-        self.used = self.used.max(len);
-        &mut self.bytes[..len]
+        let to_aligned = self.bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        let start = to_aligned + (ALIGNMENT - index % ALIGNMENT) % ALIGNMENT;
+        self.used = self.used.max(start + len);
+        &mut self.bytes[start..start + len]
     }
 }
 
@@ -63,11 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grows_and_keeps_its_length_afterwards() {
-        let mut buffer = Buffer::new(4);
+    fn keeps_its_bytes_and_aligns_the_place_asked_for() {
+        let mut buffer = Buffer::new(100);
         buffer.first(4).copy_from_slice(b"abcd");
         assert_eq!(buffer.first(2), b"ab");
-        assert_eq!(buffer.first(8), [0; 8], "a larger buffer starts empty");
-        assert_eq!(buffer.used, 8);
+        for index in [0, 1, 16, 40, 56, 64, 99] {
+            let place = &raw const buffer.aligned_at(index, 100)[index];
+            assert_eq!(place.addr() % ALIGNMENT, 0, "{index}");
+        }
+        assert_eq!(buffer.first(500), [0; 500], "a larger buffer starts empty");
     }
 }

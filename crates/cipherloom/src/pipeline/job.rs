@@ -142,7 +142,7 @@ impl<'f> Job<'f> {
             return Some(name);
         }
         let (name, suffix) = (name.as_encoded_bytes(), self.suffix.as_encoded_bytes());
-        let stem = name.strip_suffix(suffix).filter(|stem| !stem.is_empty())?;
+        let stem = name.strip_suffix(suffix).filter(|stem| !matches!(*stem, b"" | b"." | b".."))?;
         os_str_between(stem, name)
     }
 

@@ -18,6 +18,11 @@ use std::ops::Range;
 pub(super) const MOST_PIECES: usize = 64;
 
 const BLOCK: usize = 16;
+const LINE: usize = 64;
+
+/// What a piece takes in the buffer beyond its plaintext: header, padding, the way to the next line, and the byte by
+/// which growth is noticed.
+const AROUND: usize = 2 * BLOCK + 2 * LINE + 1;
 
 /// An entry in flight.
 struct Lane<'r> {
@@ -56,7 +61,7 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
                 *slot = next_lane(worker, &mut supply, filled);
             }
             let Some(lane) = slot else { continue };
-            if filled + LANE_LEN.min(lane.rest()) + 2 * BLOCK + 1 > worker.run.plan.buffer_len {
+            if filled + LANE_LEN.min(lane.rest()) + AROUND > worker.run.plan.buffer_len {
                 // The buffer is full: what is left waits for the next round.
                 is_active = true;
                 lane.piece = 0..0;
@@ -87,7 +92,7 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
 /// The next entry of the queue that can be opened; those that cannot, or are to be skipped, are told.
 fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize) -> Option<Lane<'r>> {
     // Nothing is opened that could not be read in this round.
-    if filled + 2 * BLOCK + LANE_LEN > worker.run.plan.buffer_len {
+    if filled + LANE_LEN + AROUND > worker.run.plan.buffer_len {
         return None;
     }
     loop {
@@ -146,6 +151,9 @@ impl Lane<'_> {
         self.is_last = self.rest() < LANE_LEN;
         let len = self.rest().min(LANE_LEN);
         let lead = if self.done == 0 { self.header_len } else { 0 };
+        // The place that is read to stands at the border of a cache line (see `Buffer::aligned_at`), and pieces that
+        // are a power of two long do not stand that far apart: their lanes would all fall into one set of the cache.
+        let at = (at + lead + LINE).next_multiple_of(LINE) - lead;
         let buffer = &mut worker.buffers.main.first(at + lead + len + BLOCK + 1)[at..];
         buffer[..lead].copy_from_slice(&self.header[..lead]);
         self.input.read(&mut buffer[lead..], len, self.done)?;

@@ -22,11 +22,14 @@ mod range;
 mod shared;
 mod single;
 mod tally;
+mod to_file;
 mod worker;
 
+pub use destination::check;
 pub use job::{IfExists, Job, Links, Work};
 pub use range::{SealedFile, open_range};
 pub use single::translate_stream;
+pub use to_file::translate_to_file;
 
 use crate::Error;
 use crate::plan::Plan;
@@ -50,17 +53,18 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         let outcome = Outcome::Failed(&unlisted.error);
         observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
     }
-    let made = destination::prepare(tree, job)?;
+    let made = destination::prepare(tree, job, &tally, observer)?;
     let queue = Queue::new(plan);
     let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
     std::thread::scope(|scope| {
         for _ in 1..plan.threads {
-            scope.spawn(move || Worker::new(run).work());
+            // A system that refuses another thread gets its work done by those that are there.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || Worker::new(run).work());
         }
         // This thread is a worker too: a small tree does not wait for another to start.
         Worker::new(run).work();
     });
     let links = destination::copy_links(tree, job, &tally, observer);
-    destination::finish(tree, job, &made)?;
+    destination::finish(tree, job, &made, &tally, observer);
     Ok(tally.summary(links, start.elapsed().as_secs_f64()))
 }

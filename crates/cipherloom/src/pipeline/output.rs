@@ -42,6 +42,11 @@ impl Output {
         Ok(())
     }
 
+    /// Forces the content to stable storage.
+    pub(super) fn sync(&self) -> Result<(), Error> {
+        self.file().sync_all().map_err(|error| Error::io("force the output to stable storage", error))
+    }
+
     /// Gives the output its attributes and its final name. `granted` remembers which permissions new files get by
     /// themselves, so that the usual case costs no system call.
     pub(super) fn commit(
@@ -66,7 +71,7 @@ impl Output {
             file.set_modified(modified).map_err(refused)?;
         }
         if durable {
-            file.sync_all().map_err(|error| Error::io("force the output to stable storage", error))?;
+            self.sync()?;
         }
         folder.name(self, name, if_exists)
     }

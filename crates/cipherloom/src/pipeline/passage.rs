@@ -37,6 +37,8 @@ pub(super) struct Passage {
     sealing: Option<Stream>,
     header: [u8; HEADER_ROOM],
     plaintext_len: u64,
+    /// Whether one read brings everything, and so sees by itself that the source has not changed.
+    is_one_read: bool,
     /// How many segments there are to divide among workers: the output's if there is one to seal, else the source's.
     pub(super) segments: u64,
 }
@@ -63,12 +65,15 @@ impl Passage {
         let mut segments = PLAIN.segments(plaintext_len);
         let mut opening = None;
         if let Some(format) = work.opening() {
-            let wanted = format.head_len().max(RUN_LEN) as u64;
+            // What is re-keyed is read as the output's runs ask for it.
+            let first_run = if matches!(work, Work::Rekey { .. }) { 0 } else { RUN_LEN };
+            let wanted = format.head_len().max(first_run) as u64;
             at_hand = usize::try_from(wanted.min(input.len())).expect("a buffer's length");
             let head = buffers.main.first(at_hand + 1);
             input.read(head, at_hand, 0)?;
-            let scratch: &mut [u8] = if format.head_len() > HEADER_ROOM {
-                buffers.second.first(format.largest_segment() as usize)
+            // Keys are tried on a copy of the first segment, of which no more than this is at hand.
+            let scratch: &mut [u8] = if format.head_len() > format.layout().header as usize {
+                buffers.second.first(at_hand)
             } else {
                 &mut []
             };
@@ -86,7 +91,23 @@ impl Passage {
             sealing = Some(stream);
         }
         let operation = work.operation();
-        Ok((Passage { operation, input, output, opening, sealing, header, plaintext_len, segments }, at_hand))
+        let mut passage = Passage {
+            operation,
+            input,
+            output,
+            opening,
+            sealing,
+            header,
+            plaintext_len,
+            is_one_read: false,
+            segments,
+        };
+        passage.is_one_read = match operation {
+            Operation::Encrypt | Operation::Copy => passage.run_end(0, segments) == segments,
+            Operation::Decrypt | Operation::Verify => at_hand as u64 == passage.input.len(),
+            Operation::Rekey => false,
+        };
+        Ok((passage, at_hand))
     }
 
     /// Takes the segments in `range` through. `at_hand`: how many bytes of the source's beginning stand in
@@ -129,8 +150,7 @@ impl Passage {
 
     /// Checks that the source is still what was listed, and hands out the complete output.
     pub(super) fn finish(self) -> Result<Option<Output>, Error> {
-        // One read of everything has seen the end itself.
-        if self.input.len() > RUN_LEN as u64 {
+        if !self.is_one_read {
             self.input.check_unchanged()?;
         }
         Ok(self.output)
@@ -158,7 +178,8 @@ impl Passage {
 
     fn seal_run(&self, run: Range<u64>, main: &mut Buffer) -> Result<Moved, Error> {
         let (span, place) = self.sealing_place(&run);
-        let buffer = main.first(place.end.max(place.plaintext + span.plaintext_len) + 1);
+        let buffer =
+            main.aligned_at(place.plaintext, place.end.max(place.plaintext + span.plaintext_len) + 1);
         let plaintext = &mut buffer[place.plaintext..=place.plaintext + span.plaintext_len];
         self.input.read(plaintext, span.plaintext_len, span.plaintext_offset)?;
         let written = self.seal_and_write(run, &span, &place, buffer)?;
@@ -246,32 +267,39 @@ impl Passage {
         Ok(Moved { read: header + span.ciphertext_len as u64, written: plaintext.len() as u64 })
     }
 
-    /// Opens the source segments that cover a run of the output's segments, one by one, and seals these.
+    /// Opens the source segments that cover a run of the output's segments, and seals these.
     fn rekey_run(&self, run: Range<u64>, buffers: &mut Buffers) -> Result<Moved, Error> {
         let source = self.opening.as_ref().expect("re-keying opens");
-        let is_end = run.end == self.segments;
+        let layout = source.layout();
         let (span, place) = self.sealing_place(&run);
-        let buffer = buffers.main.first(place.end.max(place.plaintext + span.plaintext_len) + 1);
+        let buffer =
+            buffers.main.aligned_at(place.plaintext, place.end.max(place.plaintext + span.plaintext_len) + 1);
         let wanted = span.plaintext_offset..span.plaintext_offset + span.plaintext_len as u64;
-        let first = source.layout().segment_at(wanted.start);
-        let source_segments = source.layout().segments_of_ciphertext(self.input.len())?;
-        let end = if is_end { source_segments } else { source.layout().segment_at(wanted.end - 1) + 1 };
+        let first = layout.segment_at(wanted.start);
+        // The last run opens all that is left: an empty last segment holds no plaintext, but it is to be authentic too.
+        let is_end = run.end == self.segments;
+        let source_segments = layout.segments_of_ciphertext(self.input.len())?;
+        let end = if is_end { source_segments } else { layout.segment_at(wanted.end - 1) + 1 };
         let mut read = 0;
-        for index in first..end {
-            let segment = source.layout().ciphertext_segment(index, self.input.len())?;
-            let len = segment.ciphertext_len as usize;
-            let ciphertext = buffers.second.first(len + 1);
-            self.input.read(ciphertext, len, segment.ciphertext_offset)?;
-            let count = source.open_segment(index, segment.last, None, &mut ciphertext[..len])?;
-            let has = segment.plaintext_offset..segment.plaintext_offset + count as u64;
-            let both = has.start.max(wanted.start)..has.end.min(wanted.end);
-            if both.start < both.end {
-                let from = offset_in(both.start, has.start);
-                let to = place.plaintext + offset_in(both.start, wanted.start);
-                let len = offset_in(both.end, both.start);
-                buffer[to..to + len].copy_from_slice(&ciphertext[from..from + len]);
+        if first < end {
+            let covering = Span::ciphertext(layout, &(first..end), self.input.len())?;
+            let ciphertexts = buffers.second.first(covering.ciphertext_len + 1);
+            self.input.read(ciphertexts, covering.ciphertext_len, covering.ciphertext_offset)?;
+            for index in first..end {
+                let segment = layout.ciphertext_segment(index, self.input.len())?;
+                let from = offset_in(segment.ciphertext_offset, covering.ciphertext_offset);
+                let ciphertext = &mut ciphertexts[from..from + segment.ciphertext_len as usize];
+                let count = source.open_segment(index, segment.last, None, ciphertext)?;
+                let has = segment.plaintext_offset..segment.plaintext_offset + count as u64;
+                let both = has.start.max(wanted.start)..has.end.min(wanted.end);
+                if both.start < both.end {
+                    let from = offset_in(both.start, has.start);
+                    let to = place.plaintext + offset_in(both.start, wanted.start);
+                    let len = offset_in(both.end, both.start);
+                    buffer[to..to + len].copy_from_slice(&ciphertext[from..from + len]);
+                }
             }
-            read += len as u64;
+            read = covering.ciphertext_len as u64;
         }
         let written = self.seal_and_write(run, &span, &place, buffer)?;
         Ok(Moved { read, written })

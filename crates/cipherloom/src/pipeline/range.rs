@@ -48,8 +48,8 @@ impl SealedFile {
         let file = File::open(path).map_err(|error| Error::io("open the file", error))?;
         let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
         let input = Input::new(file, metadata.len(), metadata.modified().ok());
-        let head_len =
-            usize::try_from(metadata.len()).map_or(format.head_len(), |len| len.min(format.head_len()));
+        let whole = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
+        let head_len = format.head_len().min(whole);
         let mut head = vec![0; head_len + 1];
         input.read(&mut head, head_len, 0)?;
         let mut scratch = Zeroizing::new(vec![0; format.largest_segment() as usize]);

@@ -130,7 +130,7 @@ impl<'r> Worker<'r> {
             if looks && folder.has_output(&self.buffers.name) {
                 return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
             }
-            output = Some(folder.output(&entry.attributes.permissions)?);
+            output = Some(folder.output(Some(&entry.attributes.permissions))?);
         }
         let file = folder.input(&entry.name, tree.is_single_file)?;
         Ok(Some((Input::new(file, entry.size, entry.attributes.modified), output)))

@@ -1,7 +1,7 @@
 //! How long a run should take with one thread and with several, from the machine's fixed costs; and with it, how many
 //! threads pay.
 
-use super::{Operation, Request};
+use super::{MOST_THREADS, Operation, Request};
 use crate::format::{Algorithm, Format};
 use crate::machine::Machine;
 
@@ -64,7 +64,7 @@ pub(super) fn estimate(
         Some(threads) => {
             reasons
                 .push(format!("{threads} thread{}: as asked for", if threads.get() == 1 { "" } else { "s" }));
-            threads.get()
+            threads.get().min(MOST_THREADS)
         }
         None => {
             let best = (1..=cores).min_by(|&a, &b| with(a).total_cmp(&with(b))).unwrap_or(1);

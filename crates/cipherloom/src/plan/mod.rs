@@ -60,6 +60,15 @@ pub const RUN_LEN: usize = 1 << 20;
 /// Bytes of one entry that a lane processes before all lanes turn to their next piece.
 pub const LANE_LEN: usize = 64 << 10;
 
+/// More threads than any machine has cores for; beyond it a request is a slip.
+pub const MOST_THREADS: usize = 1024;
+
+/// Files that the process holds open besides its workers'.
+const SPARE_FILES: usize = 32;
+
+/// Files that a worker holds open besides those of its lanes: folders on both sides, one entry's two ends.
+const FILES_PER_WORKER: usize = 24;
+
 /// A run's whole course, ready to execute.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -100,14 +109,13 @@ impl Plan {
         let mut reasons = Vec::new();
         let estimate = cost::estimate(sizes.len(), total_bytes, machine, request, &mut reasons);
         let division = tasks::divide(sizes, total_bytes, estimate.threads, is_chained, &mut reasons);
-        let threads = estimate.threads.min(division.tasks.len()).max(1);
+        // Each worker holds its folders, and an entry's two ends; shared entries and standard streams need a few.
+        let affordable = (request.open_files.saturating_sub(SPARE_FILES) / FILES_PER_WORKER).max(1);
+        let threads = estimate.threads.min(division.tasks.len()).min(affordable).max(1);
         let lanes = if is_chained { request.backend.lanes() } else { 1 };
-        // Two descriptors an entry in a lane, and a few for folders, standard streams and shared entries.
-        let slots = if is_chained {
-            (request.open_files.saturating_sub(64) / (2 * threads)).clamp(1, 4 * lanes)
-        } else {
-            1
-        };
+        let for_lanes = request.open_files.saturating_sub(SPARE_FILES + FILES_PER_WORKER * threads);
+        let slots = if is_chained { (for_lanes / (2 * threads)).clamp(1, 4 * lanes) } else { 1 };
+
         if is_chained {
             reasons.push(format!(
                 "CBC encryption is a chain within a file: {lanes} files are interleaved in each core's pipeline ({} backend)",

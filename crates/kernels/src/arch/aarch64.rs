@@ -2,6 +2,9 @@
 //!
 //! AESE adds the round key *before* it substitutes, so every round uses the key of the round before it, and the
 //! last round key is added by itself. AESE and AESMC of one block stand next to each other: cores fuse the pair.
+//!
+//! The rounds are `#[inline]` with the feature "aes", not `#[inline(always)]` without it as elsewhere: AArch64's AES
+//! intrinsics are themselves `#[inline(always)]`, and the compiler warns where they are called without their feature.
 
 use crate::kernels::kernel_table;
 use crate::vector::{Lanes, Vector};
@@ -56,25 +59,25 @@ impl Vector for Block {
     unsafe fn whiten(self, _key: Self) -> Self {
         self
     }
-    #[inline(always)]
+    #[inline]
+    #[target_feature(enable = "aes")]
     unsafe fn encrypt_round(self, before: Self, _key: Self) -> Self {
-        // SAFETY: the caller has "aes".
-        Block(unsafe { vaesmcq_u8(vaeseq_u8(self.0, before.0)) })
+        Block(vaesmcq_u8(vaeseq_u8(self.0, before.0)))
     }
-    #[inline(always)]
+    #[inline]
+    #[target_feature(enable = "aes")]
     unsafe fn encrypt_last(self, before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "aes".
-        Block(unsafe { veorq_u8(vaeseq_u8(self.0, before.0), key.0) })
+        Block(veorq_u8(vaeseq_u8(self.0, before.0), key.0))
     }
-    #[inline(always)]
+    #[inline]
+    #[target_feature(enable = "aes")]
     unsafe fn decrypt_round(self, before: Self, _key: Self) -> Self {
-        // SAFETY: the caller has "aes".
-        Block(unsafe { vaesimcq_u8(vaesdq_u8(self.0, before.0)) })
+        Block(vaesimcq_u8(vaesdq_u8(self.0, before.0)))
     }
-    #[inline(always)]
+    #[inline]
+    #[target_feature(enable = "aes")]
     unsafe fn decrypt_last(self, before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "aes".
-        Block(unsafe { veorq_u8(vaesdq_u8(self.0, before.0), key.0) })
+        Block(veorq_u8(vaesdq_u8(self.0, before.0), key.0))
     }
 
     #[inline(always)]

@@ -6,7 +6,9 @@ use super::{TEMPORARY_PREFIX, portable};
 use crate::Error;
 use crate::pipeline::job::IfExists;
 use crate::pipeline::output::Output;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat, renameat, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, linkat, openat, openat2, renameat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr};
@@ -26,17 +28,27 @@ pub(in crate::pipeline) struct Folder {
 }
 
 impl Folder {
-    pub(super) fn open(source: PathBuf, target: Option<PathBuf>) -> Result<Folder, Error> {
-        let open = |path: &Path, action| {
-            openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-                .map_err(|errno| Error::io(action, errno.into()))
-        };
-        let source = open(&source, "open the source folder")?;
+    /// Both roots, which may be named through links: the user pointed at them.
+    pub(in crate::pipeline) fn root(source: &Path, target: Option<&Path>) -> Result<Folder, Error> {
+        let open = |path: &Path| openat(CWD, path, FOLDER, Mode::empty());
+        let source = open(source).map_err(source_refused)?;
         let target = match target {
-            Some(path) => Some((open(&path, "open the output folder")?, path)),
+            Some(path) => Some((open(path).map_err(target_refused)?, path.to_owned())),
             None => None,
         };
         Ok(Folder { source, target, needs_names: Cell::new(false) })
+    }
+
+    /// The folder at `relative` below both roots, no link followed on the way.
+    pub(super) fn below(&self, relative: &Path) -> Result<Folder, Error> {
+        let source = open_below(&self.source, relative).map_err(source_refused)?;
+        let target = match &self.target {
+            Some((root, path)) => {
+                Some((open_below(root, relative).map_err(target_refused)?, path.join(relative)))
+            }
+            None => None,
+        };
+        Ok(Folder { source, target, needs_names: self.needs_names.clone() })
     }
 
     /// Opens a file for reading. A link put in its place since the listing is refused, unless the user named it; a
@@ -53,17 +65,20 @@ impl Folder {
         }
     }
 
-    /// Whether the output's name is taken.
+    /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
     pub(in crate::pipeline) fn has_output(&self, name: &OsStr) -> bool {
-        statat(&self.target().0, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        let found = statat(&self.target().0, name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
     }
 
-    /// A new output without a name, with these permissions as far as the process's mask lets them through.
-    pub(in crate::pipeline) fn output(&self, permissions: &Permissions) -> Result<Output, Error> {
+    /// A new output without a name, with these permissions (or a new file's usual ones) as far as the process's mask
+    /// lets them through.
+    pub(in crate::pipeline) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
         let (target, path) = self.target();
+        let mode = Mode::from_raw_mode(permissions.map_or(0o666, PermissionsExt::mode) & 0o777);
         if !self.needs_names.get() {
             let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-            match openat(target, ".", flags, Mode::from_raw_mode(permissions.mode() & 0o777)) {
+            match openat(target, ".", flags, mode) {
                 Ok(file) => return Ok(Output::Unnamed(file.into())),
                 // What kernels and file systems without unnamed files say.
                 Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
@@ -95,14 +110,31 @@ impl Folder {
         }
     }
 
-    /// Forces the names in the output folder to stable storage.
-    pub(in crate::pipeline) fn sync(&self) -> Result<(), Error> {
-        rustix::fs::fsync(&self.target().0)
-            .map_err(|errno| Error::io("force the output folder to stable storage", errno.into()))
-    }
-
     fn target(&self) -> &(OwnedFd, PathBuf) {
         self.target.as_ref().expect("a job that writes has a destination")
+    }
+}
+
+/// A place to start paths from, which needs no permission to list the folder.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+fn source_refused(errno: Errno) -> Error {
+    Error::io("open the source folder", errno.into())
+}
+
+fn target_refused(errno: Errno) -> Error {
+    match errno {
+        Errno::LOOP => Error::LinkInDestination,
+        errno => Error::io("open the output folder", errno.into()),
+    }
+}
+
+/// Kernels before 5.6 cannot refuse links on the way, only at the end of a path.
+fn open_below(root: &OwnedFd, relative: &Path) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match openat2(root, relative, FOLDER, Mode::empty(), resolve) {
+        Err(Errno::NOSYS | Errno::PERM) => openat(root, relative, FOLDER | OFlags::NOFOLLOW, Mode::empty()),
+        result => result,
     }
 }
 
@@ -144,9 +176,9 @@ mod tests {
     #[test]
     fn outputs_appear_whole_or_not_at_all() {
         let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let folder = Folder::open(source.path().into(), Some(target.path().into())).unwrap();
+        let folder = Folder::root(source.path(), Some(target.path())).unwrap();
         let write = |content: &[u8], if_exists| {
-            let output = folder.output(&Permissions::from_mode(0o640)).unwrap();
+            let output = folder.output(Some(&Permissions::from_mode(0o640))).unwrap();
             output.write(content, 0).unwrap();
             folder.name(output, OsStr::new("final"), if_exists)
         };
@@ -155,15 +187,15 @@ mod tests {
         assert_eq!(fs::read(target.path().join("final")).unwrap(), b"first");
         write(b"third", IfExists::Overwrite).unwrap();
         assert_eq!(fs::read(target.path().join("final")).unwrap(), b"third");
-        drop(folder.output(&Permissions::from_mode(0o600)).unwrap());
+        drop(folder.output(Some(&Permissions::from_mode(0o600))).unwrap());
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn the_way_through_proc_gives_a_name_too() {
         let target = tempfile::tempdir().unwrap();
-        let folder = Folder::open(target.path().into(), Some(target.path().into())).unwrap();
-        let Output::Unnamed(file) = folder.output(&Permissions::from_mode(0o600)).unwrap() else {
+        let folder = Folder::root(target.path(), Some(target.path())).unwrap();
+        let Output::Unnamed(file) = folder.output(Some(&Permissions::from_mode(0o600))).unwrap() else {
             return; // This file system knows no unnamed files.
         };
         link_through_proc(&file, &folder.target().0, OsStr::new("final")).unwrap();
@@ -174,7 +206,20 @@ mod tests {
     fn a_link_in_place_of_a_file_is_refused() {
         let source = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc/passwd", source.path().join("entry")).unwrap();
-        let folder = Folder::open(source.path().into(), None).unwrap();
+        let folder = Folder::root(source.path(), None).unwrap();
         assert!(matches!(folder.input(OsStr::new("entry"), false), Err(Error::SourceChanged)));
+    }
+
+    #[test]
+    fn a_linked_folder_does_not_lead_out_of_the_destination() {
+        let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir_all(source.path().join("book/part")).unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        fs::create_dir(outside.path().join("part")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), target.path().join("book")).unwrap();
+        let root = Folder::root(source.path(), Some(target.path())).unwrap();
+        for below in ["book", "book/part"] {
+            assert!(matches!(root.below(Path::new(below)), Err(Error::LinkInDestination)), "{below}");
+        }
     }
 }

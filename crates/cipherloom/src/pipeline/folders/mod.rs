@@ -15,33 +15,42 @@ pub(super) use portable::Folder;
 use crate::Error;
 use std::fs::{File, Permissions};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// How many folders a worker keeps open. Entries come folder by folder; shared and large ones jump about.
-const KEPT: usize = 4;
+const KEPT: usize = 8;
 
 /// A worker's folders.
 #[derive(Debug)]
 pub(super) struct Folders<'t> {
     source: &'t Path,
     target: Option<&'t Path>,
+    /// Both roots, opened when first needed; every other folder is found below them.
+    root: Option<Folder>,
     kept: [Option<(u32, Folder)>; KEPT],
     next: usize,
 }
 
 impl<'t> Folders<'t> {
     pub(super) fn new(source: &'t Path, target: Option<&'t Path>) -> Folders<'t> {
-        Folders { source, target, kept: [const { None }; KEPT], next: 0 }
+        Folders { source, target, root: None, kept: [const { None }; KEPT], next: 0 }
     }
 
-    /// The folder with this index, whose path relative to both roots is `relative`.
+    /// The folder with this index, whose path relative to both roots is `relative`. Below the roots no link is
+    /// followed: a tree's outputs stay in its destination.
     pub(super) fn open(&mut self, index: u32, relative: &Path) -> Result<&Folder, Error> {
+        if self.root.is_none() {
+            self.root = Some(Folder::root(self.source, self.target)?);
+        }
+        let root = self.root.as_ref().expect("opened above");
+        if relative.as_os_str().is_empty() {
+            return Ok(root);
+        }
         let is_this = |kept: &Option<(u32, Folder)>| kept.as_ref().is_some_and(|(kept, _)| *kept == index);
         let place = match self.kept.iter().position(is_this) {
             Some(place) => place,
             None => {
-                let target = self.target.map(|target| join(target, relative));
-                let folder = Folder::open(join(self.source, relative), target)?;
+                let folder = root.below(relative)?;
                 let place = self.next;
                 self.next = (place + 1) % KEPT;
                 self.kept[place] = Some((index, folder));
@@ -50,11 +59,6 @@ impl<'t> Folders<'t> {
         };
         Ok(&self.kept[place].as_ref().expect("filled above").1)
     }
-}
-
-/// `join` of an empty path would add a separator.
-fn join(root: &Path, relative: &Path) -> PathBuf {
-    if relative.as_os_str().is_empty() { root.to_owned() } else { root.join(relative) }
 }
 
 /// Which permissions a new file gets when it asks for some: the process's mask is not known without changing it, so

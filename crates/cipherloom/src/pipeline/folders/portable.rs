@@ -39,10 +39,13 @@ impl Folder {
     }
 
     pub(in crate::pipeline) fn has_output(&self, name: &std::ffi::OsStr) -> bool {
-        self.target().join(name).symlink_metadata().is_ok()
+        self.target().join(name).symlink_metadata().is_ok_and(|found| found.is_file())
     }
 
-    pub(in crate::pipeline) fn output(&self, _permissions: &std::fs::Permissions) -> Result<Output, Error> {
+    pub(in crate::pipeline) fn output(
+        &self,
+        _permissions: Option<&std::fs::Permissions>,
+    ) -> Result<Output, Error> {
         temporary(self.target())
     }
 
@@ -54,10 +57,6 @@ impl Folder {
     ) -> Result<(), Error> {
         let Output::Named(file) = output else { unreachable!("only Linux makes unnamed files") };
         rename(file, &self.target().join(name), if_exists)
-    }
-
-    pub(in crate::pipeline) fn sync(&self) -> Result<(), Error> {
-        Ok(())
     }
 
     fn target(&self) -> &Path {

@@ -1,0 +1,138 @@
+//! `cargo xtask armv8`: the kernels' tests for AArch64, so that the backend `armv8` is compiled and run where no such
+//! processor is at hand.
+//!
+//! Not a part of `cargo xtask test`: it is a nice-to-have that depends on Debian 12's arm64 packages. They are the
+//! one package registry that has a standard library for AArch64, which must be of the very compiler that uses it;
+//! hence Debian's compiler (`rustc-web`) and not the pinned one. Every processor that QEMU lends has the AES
+//! instructions, so `soft` and `armv8` both run. Nothing can be timed like this.
+//!
+//! ```text
+//! target/armv8/apt/      lists and packages of amd64 and arm64, apart from the system's
+//! target/armv8/sysroot/  Debian's compiler for this machine, its libraries for both
+//! target/armv8/build/    what cargo builds with them
+//! ```
+
+use crate::chore::Program;
+use crate::{debian, place};
+use anyhow::{Context, Result, bail, ensure};
+use std::path::{Path, PathBuf};
+
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// The linker with AArch64's C library (only the C++ compiler's package brings both), and the emulator.
+const TOOLS: [&str; 2] = ["g++-aarch64-linux-gnu", "qemu-user"];
+
+/// Builds and runs the tests of `crates/kernels` for AArch64.
+///
+/// # Errors
+/// If a package cannot be had, a test fails, or the emulated processor does not offer `armv8`.
+pub(crate) fn run() -> Result<()> {
+    ensure!(
+        cfg!(all(target_arch = "x86_64", target_os = "linux")),
+        "`cargo xtask armv8` emulates AArch64 on x86-64 Linux; on AArch64 itself run `cargo test`"
+    );
+    debian::ensure_packages(&TOOLS)?;
+    let sysroot = sysroot()?;
+    tests(&sysroot, &["--lib", "--tests"]).run()?;
+    // Backends that the processor lacks are left out of the tests, so their success alone says nothing of `armv8`.
+    let told = tests(&sysroot, &["--test", "backends", "--", "--nocapture", "available"]).output()?;
+    let backends = told.lines().find(|line| line.contains("backends here:")).unwrap_or("no backends named");
+    ensure!(backends.contains("armv8"), "the emulated processor was not seen to have `armv8`: {backends}");
+    println!("armv8: tests passed under emulation; {backends}");
+    Ok(())
+}
+
+fn tests(sysroot: &Path, arguments: &[&str]) -> Program {
+    let variable = |name: &str| format!("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_{name}");
+    Program::cargo()
+        .folder(place::root())
+        .args(["test", "--locked", "--package", "cipherloom-kernels", "--target", TARGET, "--target-dir"])
+        .arg(place::target().join("armv8/build"))
+        .args(arguments)
+        .environment("RUSTC", sysroot.join("usr/bin/rustc"))
+        .environment("LD_LIBRARY_PATH", sysroot.join("usr/lib/x86_64-linux-gnu"))
+        .environment(&variable("LINKER"), "aarch64-linux-gnu-gcc")
+        .environment(&variable("RUNNER"), "qemu-aarch64 -cpu max")
+}
+
+/// The folder with Debian's compiler and the standard library of both architectures; unpacked there if it is not.
+fn sysroot() -> Result<PathBuf> {
+    let folder = place::target().join("armv8");
+    let sysroot = folder.join("sysroot");
+    if sysroot.exists() {
+        return Ok(sysroot);
+    }
+    // What an interrupted run left may be of an older version than what Debian has now.
+    let unfinished = folder.join("unpacking");
+    for left in [&unfinished, &folder.join("apt")] {
+        if left.exists() {
+            std::fs::remove_dir_all(left).with_context(|| format!("cannot remove {}", left.display()))?;
+        }
+    }
+    let apt = Apt::new(&folder.join("apt"))?;
+    apt.update()?;
+    let compiler = apt.dependency("libstd-rust-web-dev", "libstd-rust-web-")?;
+    let code_generator = apt.dependency(&compiler, "libllvm")?;
+    debian::ensure_packages(&[&code_generator])?;
+    for package in ["rustc-web", &compiler, "libstd-rust-web-dev:amd64", "libstd-rust-web-dev:arm64"] {
+        Program::new("dpkg").arg("--extract").arg(apt.download(package)?).arg(&unfinished).run()?;
+    }
+    std::fs::rename(&unfinished, &sysroot)
+        .with_context(|| format!("cannot rename {} to {}", unfinished.display(), sysroot.display()))?;
+    Ok(sysroot)
+}
+
+/// apt with lists of its own: the system is not made to know arm64, and fetching needs no root.
+struct Apt {
+    folder: PathBuf,
+}
+
+impl Apt {
+    fn new(folder: &Path) -> Result<Apt> {
+        for part in ["lists/partial", "cache/archives/partial", "packages"] {
+            let part = folder.join(part);
+            std::fs::create_dir_all(&part).with_context(|| format!("cannot create {}", part.display()))?;
+        }
+        Ok(Apt { folder: folder.to_owned() })
+    }
+
+    fn program(&self, name: &str) -> Program {
+        Program::new(name)
+            .arg("-qq")
+            .arg(format!("-oDir::State::Lists={}", self.folder.join("lists").display()))
+            .arg(format!("-oDir::Cache={}", self.folder.join("cache").display()))
+            .args(["-oAPT::Architectures::=amd64", "-oAPT::Architectures::=arm64"])
+            // The folder need not be open to apt's own user.
+            .arg("-oAPT::Sandbox::User=root")
+    }
+
+    fn update(&self) -> Result<()> {
+        self.program("apt-get").arg("update").run()
+    }
+
+    /// The package on which `package` depends and whose name starts with `prefix` and ends with its version.
+    fn dependency(&self, package: &str, prefix: &str) -> Result<String> {
+        let told = self.program("apt-cache").args(["depends", package]).output()?;
+        told.lines()
+            .filter_map(|line| line.trim().strip_prefix("Depends: "))
+            .find(|name| name.starts_with(prefix))
+            .map(str::to_owned)
+            .with_context(|| format!("Debian's {package} depends on no {prefix}…:\n{told}"))
+    }
+
+    /// Fetches `package` into a folder of its own and gives the file.
+    fn download(&self, package: &str) -> Result<PathBuf> {
+        let folder = self.folder.join("packages").join(package);
+        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        self.program("apt-get").folder(&folder).args(["download", package]).run()?;
+        let files =
+            std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
+        for file in files {
+            let file = file?.path();
+            if file.extension().is_some_and(|extension| extension == "deb") {
+                return Ok(file);
+            }
+        }
+        bail!("apt-get left no package in {}", folder.display())
+    }
+}
