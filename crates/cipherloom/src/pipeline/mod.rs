@@ -21,6 +21,7 @@ mod queue;
 mod range;
 mod shared;
 mod single;
+mod spread;
 mod tally;
 mod to_file;
 mod worker;
@@ -59,7 +60,11 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
     std::thread::scope(|scope| {
         for _ in 1..plan.threads {
             // A system that refuses another thread gets its work done by those that are there.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, move || Worker::new(run).work());
+            let (parent, mut worker) = (spread::Parent::here(), Worker::new(run));
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
+                parent.leave();
+                worker.work();
+            });
         }
         // This thread is a worker too: a small tree does not wait for another to start.
         Worker::new(run).work();

@@ -69,7 +69,7 @@ pub(super) fn estimate(
         None => {
             let best = (1..=cores).min_by(|&a, &b| with(a).total_cmp(&with(b))).unwrap_or(1);
             reasons.push(format!(
-                "{best} of {cores} threads: estimated {} with one, {} with {best}; a thread costs {:.0} µs to start ({})",
+                "{best} of {cores} threads: estimated {} with one, {} with {best}; one more thread costs {:.0} µs ({})",
                 milliseconds(with(1)),
                 milliseconds(with(best)),
                 machine.calibration.thread_ns / 1000.0,
