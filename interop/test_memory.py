@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -20,16 +21,24 @@ def memory_disk():
     shutil.rmtree(place)
 
 
+# A process counts as its own peak what its parent held when it was started, and this one holds whole libraries. So the
+# command is started, and its peak read, by a small process in between.
+MEASURE = """
+import os, subprocess, sys
+running = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(running.pid, 0)
+running.returncode = os.waitstatus_to_exitcode(status)
+print(usage.ru_maxrss * 1024)
+sys.exit(running.returncode)
+"""
+
+
 def peak_memory(*arguments):
     """Bytes of resident memory at the highest, of a run that must succeed."""
-    command = [tool.COMMAND, *map(str, arguments)]
-    running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    with running.stderr as pipe:
-        said = pipe.read()
-    _, status, usage = os.wait4(running.pid, 0)
-    running.returncode = os.waitstatus_to_exitcode(status)
-    assert running.returncode == 0, said.decode(errors="replace")
-    return usage.ru_maxrss * 1024
+    command = [sys.executable, "-I", "-S", "-c", MEASURE, tool.COMMAND, *map(str, arguments)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    return int(done.stdout)
 
 
 def test_two_gigabytes(memory_disk):

@@ -51,28 +51,28 @@ def test_links_are_copied_when_told_to(tmp_path, key):
 def test_the_target_inside_the_source(tmp_path, key, tree):
     before = tool.read_tree(tree)
     for target in (tree / "sealed", tree / "deep", tree):
-        done = tool.run("encrypt", tree, target, "--key", key, code=tool.FAILED)
+        done = tool.run("encrypt", tree, target, "--key", key, code=tool.USAGE)
         assert "destination" in tool.message(done) or "inside" in tool.message(done)
     assert tool.read_tree(tree) == before
 
 
 def test_the_source_inside_the_target(tmp_path, key, tree):
     before = tool.read_tree(tree)
-    done = tool.run("encrypt", tree, tmp_path, "--key", key, code=tool.FAILED)
+    done = tool.run("encrypt", tree, tmp_path, "--key", key, code=tool.USAGE)
     assert "inside" in tool.message(done)
     assert tool.read_tree(tree) == before
 
 
 def test_a_linked_way_into_the_source_is_seen(tmp_path, key, tree):
     (tmp_path / "way").symlink_to(tree)
-    tool.run("encrypt", tree, tmp_path / "way" / "sealed", "--key", key, code=tool.FAILED)
+    tool.run("encrypt", tree, tmp_path / "way" / "sealed", "--key", key, code=tool.USAGE)
     assert not (tree / "sealed").exists()
 
 
 def test_one_file_onto_itself(tmp_path, key, tree):
     before = tool.read_tree(tree)
     file = tree / "one"
-    tool.run("encrypt", file, file, "--key", key, "--if-exists", "overwrite", code=tool.FAILED)
+    tool.run("encrypt", file, file, "--key", key, "--if-exists", "overwrite", code=tool.USAGE)
     # A second name for the source is replaced, not written through.
     os.link(file, tmp_path / "same")
     tool.run("encrypt", file, tmp_path / "same", "--key", key, "--if-exists", "overwrite")
