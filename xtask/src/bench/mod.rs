@@ -87,8 +87,14 @@ fn table(options: &Options) -> Result<()> {
     }
     let keys = Scratch::new(Medium::Tmpfs, "keys")?;
     let peers = Peers::prepare(options.peers, keys.path())?;
-    let load_before = record::load();
-    let mut results = Vec::new();
+    let mut record = Record {
+        machine: Machine::read(),
+        build: Build::read(),
+        peers: peers.versions.clone(),
+        load_before: record::load(),
+        load_after: record::load(),
+        results: Vec::new(),
+    };
     let rows: Vec<&Row> = ROWS.iter().filter(|row| options.wants_row(row)).collect();
     for medium in [Medium::Tmpfs, Medium::Disk] {
         if options.on.is_some_and(|on| on != medium) {
@@ -97,19 +103,13 @@ fn table(options: &Options) -> Result<()> {
         for row in &rows {
             let cells = measure_row(row, medium, &peers, options)?;
             print!("{}", table::of_row(&cells));
-            results.extend(cells);
+            record.results.extend(cells);
+            record.load_after = record::load();
+            // After each row, so that a bench which is stopped has not measured in vain.
+            let path = record.write(options.out.as_deref())?;
+            println!("\n{}; record: {}", record.machine.processor, path.display());
         }
     }
-    let record = Record {
-        machine: Machine::read(),
-        build: Build::read(),
-        peers: peers.versions.clone(),
-        load_before,
-        load_after: record::load(),
-        results,
-    };
-    let path = record.write(options.out.as_deref())?;
-    println!("\n{}; record: {}", record.machine.processor, path.display());
     Ok(())
 }
 
