@@ -5,6 +5,7 @@
 //! `cp -r` of its own round. A variant's first output over each tree is checked by another program.
 
 mod check;
+mod kernels;
 mod measure;
 mod peers;
 mod record;
@@ -14,11 +15,10 @@ mod trees;
 mod variants;
 
 use crate::chore::Program;
-use crate::place;
 use anyhow::{Context, Result, bail};
 use measure::Sample;
 use peers::{Choice, Peers};
-use record::{Build, Cell, Machine, Record};
+use record::{Cell, Record};
 use std::path::{Path, PathBuf};
 use trees::{Medium, ROWS, Row, Scratch};
 use variants::{Input, Variant};
@@ -54,16 +54,9 @@ pub(crate) struct Options {
 #[derive(clap::Subcommand)]
 enum Other {
     /// The kernels alone, in memory
-    Kernels,
+    Kernels(kernels::Options),
     /// Many runs over one tree: median, p95, p99, most, anomalous delays
-    Tail {
-        /// How many runs
-        #[arg(long)]
-        runs: Option<usize>,
-        /// Where the tree and outputs lie
-        #[arg(long, default_value = "tmpfs")]
-        on: Medium,
-    },
+    Tail(tail::Options),
 }
 
 /// Measures, prints the table and writes the record.
@@ -72,11 +65,8 @@ enum Other {
 /// If a peer cannot be had, a run fails, or a result is wrong.
 pub(crate) fn run(options: &Options) -> Result<()> {
     match &options.other {
-        Some(Other::Kernels) => Program::cargo()
-            .folder(place::root())
-            .args(["bench", "--package", "cipherloom-kernels", "--bench", "throughput"])
-            .run(),
-        Some(Other::Tail { runs, on }) => tail::run(*runs, *on),
+        Some(Other::Kernels(options)) => kernels::run(options),
+        Some(Other::Tail(options)) => tail::run(options),
         None => table(options),
     }
 }
@@ -87,14 +77,7 @@ fn table(options: &Options) -> Result<()> {
     }
     let keys = Scratch::new(Medium::Tmpfs, "keys")?;
     let peers = Peers::prepare(options.peers, keys.path())?;
-    let mut record = Record {
-        machine: Machine::read(),
-        build: Build::read(),
-        peers: peers.versions.clone(),
-        load_before: record::load(),
-        load_after: record::load(),
-        results: Vec::new(),
-    };
+    let mut record = Record::begin(record::TABLE, peers.versions.clone());
     let rows: Vec<&Row> = ROWS.iter().filter(|row| options.wants_row(row)).collect();
     for medium in [Medium::Tmpfs, Medium::Disk] {
         if options.on.is_some_and(|on| on != medium) {
@@ -103,11 +86,9 @@ fn table(options: &Options) -> Result<()> {
         for row in &rows {
             let cells = measure_row(row, medium, &peers, options)?;
             print!("{}", table::of_row(&cells));
-            record.results.extend(cells);
-            record.load_after = record::load();
+            record.extend(cells);
             // After each row, so that a bench which is stopped has not measured in vain.
-            let path = record.write(options.out.as_deref())?;
-            println!("\n{}; record: {}", record.machine.processor, path.display());
+            record.write(options.out.as_deref())?;
         }
     }
     Ok(())

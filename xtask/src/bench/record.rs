@@ -9,17 +9,22 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One bench.
+/// One bench, whose results are of type `T`.
 #[derive(Serialize)]
-pub(crate) struct Record {
+pub(crate) struct Record<T> {
+    /// Which bench; a part of the file's name where it is not the table.
+    pub(crate) bench: &'static str,
     pub(crate) machine: Machine,
     pub(crate) build: Build,
     pub(crate) peers: BTreeMap<String, String>,
     /// One, five and fifteen minutes, before the first and after the last run.
     pub(crate) load_before: String,
     pub(crate) load_after: String,
-    pub(crate) results: Vec<Cell>,
+    pub(crate) results: Vec<T>,
 }
+
+/// The bench whose record bears no name but date and processor.
+pub(crate) const TABLE: &str = "table";
 
 /// One variant over one tree on one medium.
 #[derive(Serialize)]
@@ -38,7 +43,7 @@ pub(crate) struct Cell {
 /// What it ran on.
 #[derive(Serialize)]
 pub(crate) struct Machine {
-    pub(crate) processor: String,
+    processor: String,
     cores: usize,
     flags: Vec<String>,
     memory_kilobytes: u64,
@@ -60,7 +65,7 @@ const FLAGS: [&str; 10] =
     ["aes", "vaes", "pclmulqdq", "vpclmulqdq", "sse4_1", "ssse3", "avx2", "avx512f", "sha_ni", "hypervisor"];
 
 impl Machine {
-    pub(crate) fn read() -> Machine {
+    fn read() -> Machine {
         let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let field = |name: &str| {
             let line = processor.lines().find(|line| line.starts_with(name));
@@ -84,7 +89,7 @@ impl Machine {
 }
 
 impl Build {
-    pub(crate) fn read() -> Build {
+    fn read() -> Build {
         let git = |arguments: &[&str]| said(Program::new("git").folder(place::root()).args(arguments));
         Build {
             compiler: said(Program::new("rustc").folder(place::root()).arg("--version")),
@@ -96,29 +101,50 @@ impl Build {
 }
 
 /// The system's load, as it says it.
-pub(crate) fn load() -> String {
+fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-impl Record {
-    /// Writes the record to `path`, or to `benchmarks/records/<date>-<processor>.json`.
+impl<T: Serialize> Record<T> {
+    /// A record without results yet, of this machine and this build.
+    pub(crate) fn begin(bench: &'static str, peers: BTreeMap<String, String>) -> Record<T> {
+        Record {
+            bench,
+            machine: Machine::read(),
+            build: Build::read(),
+            peers,
+            load_before: load(),
+            load_after: load(),
+            results: Vec::new(),
+        }
+    }
+
+    /// Adds results, and says so in the record.
+    pub(crate) fn extend(&mut self, results: impl IntoIterator<Item = T>) {
+        self.results.extend(results);
+        self.load_after = load();
+    }
+
+    /// Writes the record to `path`, or to `benchmarks/records/<date>-<processor>[-<bench>].json`, and says so.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub(crate) fn write(&self, path: Option<&Path>) -> Result<PathBuf> {
+    pub(crate) fn write(&self, path: Option<&Path>) -> Result<()> {
         let path = path.map_or_else(|| self.usual_path(), Path::to_owned);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         }
         let text = serde_json::to_string_pretty(self).context("cannot write the record as JSON")?;
         fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(path)
+        println!("\n{}; record: {}", self.machine.processor, path.display());
+        Ok(())
     }
 
     fn usual_path(&self) -> PathBuf {
         let date = self.build.date.split('T').next().unwrap_or_default();
-        let name = format!("{date}-{}.json", simple(&self.machine.processor));
+        let bench = if self.bench == TABLE { String::new() } else { format!("-{}", self.bench) };
+        let name = format!("{date}-{}{bench}.json", simple(&self.machine.processor));
         place::root().join("benchmarks/records").join(name)
     }
 }
