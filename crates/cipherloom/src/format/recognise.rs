@@ -1,7 +1,8 @@
 //! What can be told of a file without a key, from its first bytes and its length.
 //!
 //! Only age, openssl and keysets mark their files. A Tink stream begins with its header's length, 24 or 40, which one
-//! random file in 128 does too; Cobblestone and raw streams look like random bytes. So each finding says how sure it is.
+//! random file in 128 does too; Cobblestone and raw streams look like random bytes, which other files seldom do. So each
+//! finding says how sure it is.
 
 use super::{LastSegment, Layout};
 use super::{cobblestone, openssl};
@@ -133,7 +134,20 @@ fn template_layout(template: Template) -> Layout {
 fn cobblestone(head: &[u8], length: u64) -> Option<Recognised> {
     let salt = *head.first_chunk()?;
     let plaintext_len = cobblestone::LAYOUT.plaintext_len(length).ok()?;
-    Some(Recognised::Cobblestone { salt, plaintext_len })
+    looks_random(head).then_some(Recognised::Cobblestone { salt, plaintext_len })
+}
+
+/// Whether bytes may be a ciphertext's, as text and most other files' are not: both halves of the values occur, and
+/// none of the 256 far too often. Random bytes fail with a chance below 2^-40.
+fn looks_random(bytes: &[u8]) -> bool {
+    let mut counts = [0_u32; 256];
+    for byte in bytes {
+        counts[usize::from(*byte)] += 1;
+    }
+    let expected = bytes.len() as f64 / 256.0;
+    let most = expected + 8.0 * expected.sqrt() + 8.0;
+    let high: u32 = counts[128..].iter().sum();
+    (high > 0 && (high as usize) < bytes.len()) && counts.iter().all(|count| f64::from(*count) <= most)
 }
 
 #[cfg(test)]
@@ -189,11 +203,29 @@ mod tests {
 
     #[test]
     fn a_possible_cobblestone_length_is_told() {
-        let head = [0; 56];
-        assert_eq!(only(&head, 56 + 16 + 5), Recognised::Cobblestone { salt: [0; 24], plaintext_len: 5 });
+        let head: [u8; 77] = std::array::from_fn(|at| (at as u8).wrapping_mul(37));
+        let salt = *head.first_chunk().unwrap();
+        assert_eq!(only(&head, 56 + 16 + 5), Recognised::Cobblestone { salt, plaintext_len: 5 });
         assert_eq!(recognise(&head, 56 + 16_400), []);
         assert_eq!(recognise(b"", 0), []);
         assert_eq!(recognise(b"hello", 5), []);
+    }
+
+    #[test]
+    fn text_and_sparse_files_are_no_cobblestone_streams() {
+        let text = "Call me Ishmael. Some years ago, never mind how long precisely. ".repeat(64);
+        assert_eq!(recognise(text.as_bytes(), text.len() as u64), []);
+        let sparse: Vec<u8> = (0..4096_u32).map(|at| if at % 8 == 0 { 0xc3 ^ at as u8 } else { 0 }).collect();
+        assert_eq!(recognise(&sparse, 4096), []);
+    }
+
+    #[test]
+    fn random_bytes_of_any_length_look_so() {
+        for length in 72..600 {
+            let mut bytes = vec![0; length];
+            getrandom::fill(&mut bytes).unwrap();
+            assert!(looks_random(&bytes), "{bytes:?}");
+        }
     }
 
     #[test]

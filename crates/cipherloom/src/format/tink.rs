@@ -75,7 +75,6 @@ impl TinkFormat {
 
     pub(super) fn seal(&self, associated_data: &[u8], header: &mut [u8]) -> Result<Stream, Error> {
         let key = &self.keys[0];
-        assert_eq!(header.len(), key.header_len() as usize, "the layout says how long a header is");
         header[0] = header.len() as u8;
         getrandom::fill(&mut header[1..]).map_err(Error::Random)?;
         self.stream(key, associated_data, header)
