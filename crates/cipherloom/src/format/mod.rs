@@ -132,6 +132,15 @@ impl Format {
         }
     }
 
+    /// How often a stream's passphrase is stretched to make its key: iterations of PBKDF2; 0 where keys are derived at once.
+    #[must_use]
+    pub fn key_iterations(&self) -> u32 {
+        match &self.kind {
+            Kind::OpenSsl(format) => format.iterations(),
+            Kind::Tink(_) | Kind::Cobblestone(_) | Kind::Raw(_) => 0,
+        }
+    }
+
     /// True if opening tells every change of the ciphertext.
     #[must_use]
     pub fn is_authenticated(&self) -> bool {

@@ -58,6 +58,10 @@ impl OpenSslFormat {
         self.stream(salt)
     }
 
+    pub(super) fn iterations(&self) -> u32 {
+        self.iterations.get()
+    }
+
     pub(super) fn open(&self, head: &[u8]) -> Result<Stream, Error> {
         if !head.starts_with(&MAGIC[..head.len().min(MAGIC.len())]) {
             return Err(Error::NotThisFormat { format: NAME, problem: "it does not begin with Salted__" });

@@ -130,6 +130,7 @@ impl<'f> Job<'f> {
             threads,
             backend: machine.backend,
             cipher: formats.into_iter().flatten().next().map_or(CipherCost::None, CipherCost::of),
+            key_iterations: formats.into_iter().flatten().map(Format::key_iterations).sum(),
             largest_segment: largest_segment.unwrap_or(0),
             open_files: machine.open_files,
         };

@@ -47,6 +47,9 @@ pub struct Estimate {
 /// Hashing beside encryption, bytes per second: SHA-256 with instructions for it.
 const HASH_RATE: f64 = 1.5e9;
 
+/// One iteration of PBKDF2-HMAC-SHA256 for the two blocks that a key and an IV take, with instructions for SHA-256.
+const ITERATION_SECONDS: f64 = 0.4e-6;
+
 pub(super) fn estimate(
     entries: usize,
     bytes: u64,
@@ -54,11 +57,19 @@ pub(super) fn estimate(
     request: &Request,
     reasons: &mut Vec<String>,
 ) -> Estimate {
-    let serial_seconds = entries as f64 * machine.calibration.entry_ns * 1e-9
-        + bytes as f64 * seconds_per_byte(machine, request);
+    let per_entry =
+        machine.calibration.entry_ns * 1e-9 + f64::from(request.key_iterations) * ITERATION_SECONDS;
+    let serial_seconds = entries as f64 * per_entry + bytes as f64 * seconds_per_byte(machine, request);
     let with = |threads: usize| {
         serial_seconds / threads as f64 + (threads - 1) as f64 * machine.calibration.thread_ns * 1e-9
     };
+    if request.key_iterations > 0 {
+        reasons.push(format!(
+            "each file's key takes {} iterations of PBKDF2, about {}",
+            request.key_iterations,
+            milliseconds(f64::from(request.key_iterations) * ITERATION_SECONDS)
+        ));
+    }
     let cores = machine.cores.get();
     let threads = match request.threads {
         Some(threads) => {
@@ -101,4 +112,32 @@ fn seconds_per_byte(machine: &Machine, request: &Request) -> f64 {
 
 fn milliseconds(seconds: f64) -> String {
     format!("{:.1} ms", seconds * 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Calibration;
+    use cipherloom_kernels::Backend;
+    use std::num::NonZeroUsize;
+
+    #[test]
+    fn stretched_passphrases_pay_for_threads_where_a_few_small_files_would_not() {
+        let mut machine = Machine::detect(Calibration::default());
+        machine.cores = NonZeroUsize::new(4).unwrap();
+        let threads = |key_iterations: u32| {
+            let request = Request {
+                operation: Operation::Encrypt,
+                threads: None,
+                backend: Backend::Soft,
+                cipher: CipherCost::CbcChain,
+                key_iterations,
+                largest_segment: 0,
+                open_files: 1024,
+            };
+            estimate(10, 1000, &machine, &request, &mut Vec::new()).threads
+        };
+        assert_eq!(threads(0), 1);
+        assert_eq!(threads(10_000), 4);
+    }
 }

@@ -47,6 +47,8 @@ pub struct Request {
     pub backend: Backend,
     /// Which of the machine's cipher rates applies.
     pub cipher: CipherCost,
+    /// Iterations of PBKDF2 for each entry's key; 0 where no passphrase is stretched.
+    pub key_iterations: u32,
     /// The largest segment, in ciphertext bytes, that must fit into a worker's buffer.
     pub largest_segment: usize,
     /// How many files the process may hold open at once.

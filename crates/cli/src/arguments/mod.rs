@@ -12,6 +12,7 @@ pub use transform::{
 
 use cipherloom::key::Template;
 use clap::{Args, Parser, Subcommand};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Encrypt, verify, decrypt and re-key trees of files on every core, in formats that others can open.
@@ -80,6 +81,9 @@ pub struct PlanArguments {
     /// Cipher for raw and openssl
     #[arg(long, value_enum, value_name = "CIPHER")]
     pub cipher: Option<CipherName>,
+    /// Iterations of PBKDF2, for openssl
+    #[arg(long, value_name = "N", value_parser = transform::positive::<NonZeroU32>, default_value = "10000")]
+    pub pbkdf2_iterations: NonZeroU32,
     #[command(flatten)]
     pub machine: MachineArguments,
     /// Print one JSON object

@@ -28,6 +28,10 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         threads: arguments.machine.threads,
         backend: machine.backend,
         cipher,
+        key_iterations: match arguments.format {
+            FormatName::Openssl => arguments.pbkdf2_iterations.get(),
+            FormatName::Tink | FormatName::Cobblestone | FormatName::Raw => 0,
+        },
         largest_segment: segment as usize,
         open_files: machine.open_files,
     };
