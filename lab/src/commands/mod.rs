@@ -1,0 +1,4 @@
+//! The binary's commands, one file each.
+
+pub mod list;
+pub mod run;

@@ -1,0 +1,42 @@
+//! `cipherloom-lab`: when does parallelism pay? See the library for what it does.
+
+use cipherloom_lab::commands::{list, run};
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(
+    name = "cipherloom-lab",
+    version,
+    about = "When does parallelism pay? Published experiments, run again and answered",
+    max_term_width = 100
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Name the experiments and what they ask
+    List,
+    /// Run experiments and write a record of each
+    Run(run::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::List => {
+            print!("{}", list::text());
+            Ok(())
+        }
+        Command::Run(options) => run::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("cipherloom-lab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
