@@ -1,5 +1,8 @@
 //! The experiments by name. To add one: a folder or file here, an [`Experiment`], a line in [`ALL`].
 
+pub mod comba;
+pub mod sdes;
+
 use crate::measure::{Contest, Entrant};
 use crate::progress::Progress;
 use crate::record::{Answer, Excluded, Extent, Factors, Level, Picture, PublishedOrigin, Series};
@@ -7,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every experiment, in the order in which `all` runs them.
-pub const ALL: [&dyn Experiment; 0] = [];
+pub const ALL: [&dyn Experiment; 2] = [&sdes::SDes, &comba::Comba];
 
 /// A published experiment that can be run again.
 pub trait Experiment: Sync {
@@ -54,6 +57,8 @@ pub struct Context {
     pub seed: u64,
     /// An empty folder, in memory where the system has one; removed afterwards.
     pub scratch: PathBuf,
+    /// A file to encrypt beside the built-in inputs, for experiments that take one.
+    pub input: Option<PathBuf>,
     /// Where to say how far it is.
     pub progress: Progress,
 }
