@@ -10,11 +10,13 @@
 //! - [`record`]: what is kept of a run. A [`record::Series`] cannot be made without [`record::Evidence`] that its result
 //!   equals an independent implementation's.
 //! - [`experiments`]: what is run, by name.
+//! - [`external`]: programs of other origin, compiled when this machine can.
 //! - [`commands`]: what the binary does.
 #![forbid(unsafe_code)]
 
 pub mod commands;
 pub mod experiments;
+pub mod external;
 pub mod measure;
 pub mod progress;
 pub mod record;

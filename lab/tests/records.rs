@@ -50,6 +50,7 @@ fn record() -> Record {
             sentence: "It is.".to_owned(),
             effects: vec![effect],
         }],
+        tables: Vec::new(),
         pictures: Vec::new(),
         published: None,
     }

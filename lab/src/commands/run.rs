@@ -106,6 +106,7 @@ fn run_one(
         excluded: findings.excluded,
         notes: findings.notes,
         answers: findings.answers,
+        tables: findings.tables,
         pictures: findings.pictures,
         published: experiment.published().map(Into::into),
     };
@@ -136,6 +137,10 @@ fn words(record: &Record, path: &Path) -> String {
         record.seconds,
         record.load.words()
     );
+    for table in &record.tables {
+        text.push_str(&format!("\n{}", table.text()));
+    }
+    text.push('\n');
     for answer in &record.answers {
         text.push_str(&format!("  {}\n    {}\n", answer.question, answer.sentence));
     }

@@ -1,16 +1,17 @@
 //! The experiments by name. To add one: a folder or file here, an [`Experiment`], a line in [`ALL`].
 
 pub mod comba;
+pub mod many_files;
 pub mod sdes;
 
 use crate::measure::{Contest, Entrant};
 use crate::progress::Progress;
-use crate::record::{Answer, Excluded, Extent, Factors, Level, Picture, PublishedOrigin, Series};
+use crate::record::{Answer, Excluded, Extent, Factors, Level, Picture, PublishedOrigin, Series, Table};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every experiment, in the order in which `all` runs them.
-pub const ALL: [&dyn Experiment; 2] = [&sdes::SDes, &comba::Comba];
+pub const ALL: [&dyn Experiment; 3] = [&many_files::ManyFiles, &sdes::SDes, &comba::Comba];
 
 /// A published experiment that can be run again.
 pub trait Experiment: Sync {
@@ -70,26 +71,22 @@ impl Context {
     }
 
     /// Holds a contest, shows its progress, and adds what came out to `findings`.
-    ///
-    /// # Errors
-    /// As [`Contest::hold`].
     pub fn hold(
         &mut self,
         contest: Contest,
         what: &str,
         entrants: Vec<Entrant<'_>>,
         findings: &mut Findings,
-    ) -> anyhow::Result<()> {
+    ) {
         self.progress.say(what);
         self.progress.expect(entrants.len() * contest.rounds);
-        let outcome = contest.hold(entrants, || self.progress.tick())?;
+        let outcome = contest.hold(entrants, || self.progress.tick());
         for out in &outcome.excluded {
             let words = if out.was_wrong { "gave a wrong result" } else { "could not run" };
             self.progress.note(&format!("{} {words} and is not timed: {}", out.variant, out.reason));
         }
         findings.series.extend(outcome.series);
         findings.excluded.extend(outcome.excluded);
-        Ok(())
     }
 }
 
@@ -106,6 +103,8 @@ pub struct Findings {
     pub notes: Vec<String>,
     /// The open questions, answered.
     pub answers: Vec<Answer>,
+    /// Tables.
+    pub tables: Vec<Table>,
     /// Pictures.
     pub pictures: Vec<Picture>,
     /// Versions of programs and libraries that are not in `Cargo.lock`.
@@ -133,4 +132,14 @@ pub fn factors<const N: usize>(pairs: [(&str, Level); N]) -> Factors {
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static dyn Experiment> {
     ALL.into_iter().find(|experiment| experiment.name() == name)
+}
+
+/// Bytes as a person reads them: 512 B, 64 KB, 4 MB (of 1024 each).
+#[must_use]
+pub fn size_words(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KB", bytes >> 10),
+        _ => format!("{} MB", bytes >> 20),
+    }
 }

@@ -21,7 +21,7 @@ pub trait Contestant {
     /// Does the same work and times it.
     ///
     /// # Errors
-    /// If it cannot; the contest then ends.
+    /// If it cannot; the variant is then excluded.
     fn turn(&mut self) -> anyhow::Result<Sample>;
 }
 
@@ -65,49 +65,55 @@ pub struct Contest {
 
 impl Contest {
     /// Holds it. `tick` is called after each recorded turn.
-    ///
-    /// # Errors
-    /// If a contestant that was right cannot take its turn.
-    pub fn hold(&self, entrants: Vec<Entrant<'_>>, mut tick: impl FnMut()) -> anyhow::Result<Outcome> {
+    pub fn hold(&self, entrants: Vec<Entrant<'_>>, mut tick: impl FnMut()) -> Outcome {
         let mut excluded = Vec::new();
         let mut admitted = Vec::new();
         for mut entrant in entrants {
-            match entrant.check() {
-                Ok(evidence) => admitted.push((entrant, evidence, Vec::with_capacity(self.rounds))),
+            let ready = entrant.check().and_then(|evidence| {
+                (0..self.warm_ups).try_for_each(|_| entrant.turn().map(drop)).map(|()| evidence)
+            });
+            match ready {
+                Ok(evidence) => admitted.push(Some((entrant, evidence, Vec::with_capacity(self.rounds)))),
                 Err(out) => excluded.push(out),
             }
         }
-        for (entrant, ..) in &mut admitted {
-            for _ in 0..self.warm_ups {
-                entrant.contestant.turn()?;
-            }
-        }
         for index in Order::new(self.seed, admitted.len(), self.rounds) {
-            let (entrant, _, samples) = &mut admitted[index];
-            samples.push(entrant.contestant.turn()?);
+            if let Some((entrant, _, samples)) = &mut admitted[index] {
+                match entrant.turn() {
+                    Ok(sample) => samples.push(sample),
+                    Err(out) => {
+                        excluded.push(out);
+                        admitted[index] = None;
+                    }
+                }
+            }
             tick();
         }
         let series = admitted
             .into_iter()
+            .flatten()
             .map(|(entrant, evidence, samples)| {
                 let Entrant { variant, factors, work, clock, .. } = entrant;
                 Series::new(&variant, factors, work, clock, samples, evidence)
             })
             .collect();
-        Ok(Outcome { series, excluded })
+        Outcome { series, excluded }
     }
 }
 
 impl Entrant<'_> {
     fn check(&mut self) -> Result<Evidence, Excluded> {
-        let out = |was_wrong, reason: String| Excluded {
-            variant: self.variant.clone(),
-            factors: self.factors.clone(),
-            was_wrong,
-            reason,
-        };
-        let actual = self.contestant.result().map_err(|error| out(false, format!("{error:#}")))?;
-        Evidence::compare(self.oracle, &self.expected, &actual).map_err(|wrong| out(true, wrong.to_string()))
+        let actual = self.contestant.result().map_err(|error| self.out(false, format!("{error:#}")))?;
+        Evidence::compare(self.oracle, &self.expected, &actual)
+            .map_err(|wrong| self.out(true, wrong.to_string()))
+    }
+
+    fn turn(&mut self) -> Result<Sample, Excluded> {
+        self.contestant.turn().map_err(|error| self.out(false, format!("{error:#}")))
+    }
+
+    fn out(&self, was_wrong: bool, reason: String) -> Excluded {
+        Excluded { variant: self.variant.clone(), factors: self.factors.clone(), was_wrong, reason }
     }
 }
 
@@ -231,8 +237,7 @@ mod tests {
     fn a_wrong_result_is_never_timed() {
         let mut turns = 0;
         let contest = Contest { warm_ups: 1, rounds: 4, seed: 1 };
-        let outcome =
-            contest.hold(vec![entrant("right", b"abc"), entrant("wrong", b"abd")], || turns += 1).unwrap();
+        let outcome = contest.hold(vec![entrant("right", b"abc"), entrant("wrong", b"abd")], || turns += 1);
         assert_eq!(outcome.series.len(), 1);
         assert_eq!(
             (outcome.series[0].variant.as_str(), outcome.series[0].samples.len(), turns),
@@ -241,6 +246,33 @@ mod tests {
         assert_eq!(outcome.series[0].check().oracle(), "the test");
         let out = &outcome.excluded[0];
         assert!(out.was_wrong && out.variant == "wrong" && out.reason.contains("byte 2"), "{out:?}");
+    }
+
+    struct Failing(usize);
+
+    impl Contestant for Failing {
+        fn result(&mut self) -> anyhow::Result<Vec<u8>> {
+            Ok(b"abc".to_vec())
+        }
+
+        fn turn(&mut self) -> anyhow::Result<Sample> {
+            self.0 += 1;
+            anyhow::ensure!(self.0 < 3, "out of breath");
+            Ok(Sample { wall_ns: 1, cpu_ns: 1, repeats: 1 })
+        }
+    }
+
+    #[test]
+    fn one_that_fails_on_the_way_does_not_stop_the_others() {
+        let failing = Entrant { contestant: Box::new(Failing(0)), ..entrant("failing", b"") };
+        let outcome =
+            Contest { warm_ups: 0, rounds: 5, seed: 2 }.hold(vec![failing, entrant("right", b"abc")], || ());
+        assert_eq!(outcome.series.len(), 1);
+        assert_eq!(outcome.series[0].samples.len(), 5);
+        assert_eq!(
+            (outcome.excluded[0].was_wrong, outcome.excluded[0].reason.as_str()),
+            (false, "out of breath")
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod evidence;
 mod file;
 mod series;
 
-pub use answer::{Answer, Effect, Picture};
+pub use answer::{Answer, Effect, Picture, Table};
 pub use evidence::{Evidence, Oracle, WrongResult};
 pub use file::RecordError;
 pub use series::{Clock, Factors, Level, Sample, Series, Work};
@@ -76,6 +76,9 @@ pub struct Record {
     pub notes: Vec<String>,
     /// The open questions, answered.
     pub answers: Vec<Answer>,
+    /// Figures side by side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<Table>,
     /// Pictures that belong to the answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pictures: Vec<Picture>,

@@ -60,7 +60,7 @@ impl Experiment for Comba {
             let (a, b) = (factor(), factor());
             let entrants = entrants::all(&a, &b, threads, turn_ns, &builds)?;
             let contest = Contest { warm_ups: 1, rounds, seed: context.seed + words as u64 };
-            context.hold(contest, &format!("{words} words"), entrants, &mut findings)?;
+            context.hold(contest, &format!("{words} words"), entrants, &mut findings);
         }
         findings.answers = answers::of(&findings, sizes, threads);
         Ok(findings)
