@@ -237,8 +237,7 @@ mod tests {
     fn a_wrong_result_is_never_timed() {
         let mut turns = 0;
         let contest = Contest { warm_ups: 1, rounds: 4, seed: 1 };
-        let outcome =
-            contest.hold(vec![entrant("right", b"abc"), entrant("wrong", b"abd")], || turns += 1);
+        let outcome = contest.hold(vec![entrant("right", b"abc"), entrant("wrong", b"abd")], || turns += 1);
         assert_eq!(outcome.series.len(), 1);
         assert_eq!(
             (outcome.series[0].variant.as_str(), outcome.series[0].samples.len(), turns),

@@ -131,8 +131,11 @@ impl Parts {
         let appearances: &[&'static str] = context.by_extent(&["inplace"], &["inplace", "rename", "unnamed"]);
         for threads in [2, 20] {
             let mut entrants = Vec::new();
-            let orders: &[&'static str] =
-                if threads == 2 { &["strided", "queue"] } else { context.by_extent(&["strided"], &["strided", "queue"]) };
+            let orders: &[&'static str] = if threads == 2 {
+                &["strided", "queue"]
+            } else {
+                context.by_extent(&["strided"], &["strided", "queue"])
+            };
             for setting in Setting::all(orders, appearances) {
                 entrants.extend(self.c_program(
                     "factorial",
