@@ -1,5 +1,6 @@
 //! The experiments by name. To add one: a folder or file here, an [`Experiment`], a line in [`ALL`].
 
+pub mod aes_instructions;
 pub mod comba;
 pub mod many_files;
 pub mod sdes;
@@ -11,7 +12,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every experiment, in the order in which `all` runs them.
-pub const ALL: [&dyn Experiment; 3] = [&many_files::ManyFiles, &sdes::SDes, &comba::Comba];
+pub const ALL: [&dyn Experiment; 4] =
+    [&many_files::ManyFiles, &aes_instructions::AesInstructions, &sdes::SDes, &comba::Comba];
 
 /// A published experiment that can be run again.
 pub trait Experiment: Sync {

@@ -15,8 +15,11 @@ use std::rc::Rc;
 const NUM_BIGINT: Oracle = Oracle("num-bigint");
 const GMP: Oracle = Oracle("GMP");
 
-/// Products of a batch: enough that a thread is started for tens of microseconds of work at every size.
-const BATCH_PRODUCTS: usize = 8192;
+/// Words of all first factors of a batch: enough that starting a thread does not count, and few enough for the cache.
+const BATCH_WORDS: usize = 1 << 17;
+
+/// Partial products of a batch at most, so that the slowest form takes a fraction of a second.
+const BATCH_PRODUCTS: usize = 1 << 28;
 
 /// Everything that multiplies `a` by `b`.
 pub(super) fn all(
@@ -112,7 +115,7 @@ fn num_bigint(a: &Factor, b: &Factor, turn_ns: u64) -> Box<dyn Contestant> {
 /// Many pairs at once; every pair is different, and the first is this one.
 fn batch_of(each: Each, a: &Factor, b: &Factor, threads: usize, turn_ns: u64) -> Entrant<'static> {
     let words = a.len();
-    let pairs = (BATCH_PRODUCTS / words).clamp(2 * threads, 512);
+    let pairs = (BATCH_WORDS / words).min(BATCH_PRODUCTS / (words * words)).max(2 * threads);
     let rows = |factor: &Factor, step: u32| -> Vec<u32> {
         let row = |pair: usize| factor.iter().map(move |word| word.wrapping_add(step * pair as u32));
         (0..pairs).flat_map(row).collect()

@@ -48,7 +48,7 @@ impl Experiment for Comba {
         }
         findings.notes.extend(lacking);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).max(2);
-        let rounds = context.by_extent(7, 31);
+        let rounds = context.by_extent(21, 41);
         let turn_ns = context.by_extent(2_000_000, 3_000_000);
         let sizes: &[usize] = context.by_extent(&QUICK_WORDS, &WORDS);
         findings.parameters.insert("rounds".into(), Level::from(rounds));

@@ -26,19 +26,21 @@ impl Parts {
         part: &str,
     ) -> anyhow::Result<Option<Entrant<'static>>> {
         let Some(program) = &self.program else { return Ok(None) };
-        Ok(Some(c_program(program, variant, tree, setting, part)?.0))
+        Ok(Some(c_program(program, variant, tree, setting, part, None)?.0))
     }
 }
 
-/// The C program with this setting, and its process's number.
+/// The C program with this setting and a variable of its environment, and its process's number.
 pub(super) fn c_program(
     program: &Path,
     variant: &str,
     tree: &Tree,
     setting: Setting,
     part: &str,
+    variable: Option<(&str, &str)>,
 ) -> anyhow::Result<(Entrant<'static>, u32)> {
     let mut command = Command::new(program);
+    command.envs(variable);
     command.arg(&tree.source).arg(&tree.target).arg(setting.threads.to_string());
     command.args(setting.arguments());
     if setting.wait == "spin" {

@@ -127,11 +127,16 @@ impl Parts {
     /// Every level of every factor with every other.
     fn factorial(&self, context: &mut Context, findings: &mut Findings) -> anyhow::Result<()> {
         let tree = Tree::even(&context.scratch, context.by_extent(20, 40), 256 << 10)?;
-        let rounds = context.by_extent(5, 8);
+        let rounds = context.by_extent(4, 8);
         let appearances: &[&'static str] = context.by_extent(&["inplace"], &["inplace", "rename", "unnamed"]);
         for threads in [2, 20] {
             let mut entrants = Vec::new();
-            for setting in Setting::all(appearances) {
+            let orders: &[&'static str] = if threads == 2 {
+                &["strided", "queue"]
+            } else {
+                context.by_extent(&["strided"], &["strided", "queue"])
+            };
+            for setting in Setting::all(orders, appearances) {
                 entrants.extend(self.c_program(
                     "factorial",
                     &tree,
@@ -152,7 +157,7 @@ impl Parts {
                 )
             });
             let entrants = entrants.into_iter().collect::<anyhow::Result<Vec<_>>>()?;
-            let contest = Contest { warm_ups: 1, rounds: 10, seed: context.seed };
+            let contest = Contest { warm_ups: 1, rounds: 15, seed: context.seed };
             let entrants = entrants.into_iter().flatten().collect();
             context.hold(contest, "how an output gets its name", entrants, findings);
         }

@@ -137,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tree = Tree::uneven(folder.path(), 10).unwrap();
         assert_eq!(content(&tree.source).unwrap(), tree.plain.to_vec());
-        assert_eq!(fs::metadata(tree.source.join("file-00000")).is_ok(), true);
+        assert!(tree.source.join("file-00000").is_file());
         drop(tree);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

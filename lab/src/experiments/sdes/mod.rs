@@ -52,7 +52,7 @@ impl Experiment for SDes {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).max(2);
         let pool =
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
-        let rounds = context.by_extent(5, 15);
+        let rounds = context.by_extent(21, 31);
         let turn_ns = context.by_extent(2_000_000, 5_000_000);
         findings.parameters.insert("rounds".into(), Level::from(rounds));
         findings.parameters.insert("turn_ns".into(), Level::from(turn_ns));

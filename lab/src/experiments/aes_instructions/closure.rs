@@ -6,13 +6,13 @@ use aes::cipher::typenum::Unsigned;
 use aes::cipher::{BlockCipherEncBackend, BlockCipherEncClosure, BlockCipherEncrypt, KeyInit, consts::U16};
 use aes::{Aes128, Aes256};
 
-pub(crate) enum ClosureAes {
+pub(super) enum ClosureAes {
     Aes128(Box<Aes128>),
     Aes256(Box<Aes256>),
 }
 
 impl ClosureAes {
-    pub(crate) fn new(key: &[u8]) -> ClosureAes {
+    pub(super) fn new(key: &[u8]) -> ClosureAes {
         match key.len() {
             16 => ClosureAes::Aes128(Box::new(Aes128::new_from_slice(key).unwrap())),
             _ => ClosureAes::Aes256(Box::new(Aes256::new_from_slice(key).unwrap())),
@@ -26,12 +26,16 @@ impl ClosureAes {
         }
     }
 
+    pub(super) fn ecb(&self, text: &mut [u8]) {
+        self.with_backend(Blocks { text });
+    }
+
     /// Entries of equal length.
-    pub(crate) fn cbc_lanes(&self, texts: &mut [(&mut [u8], [u8; 16])]) {
+    pub(super) fn cbc_lanes(&self, texts: &mut [(&mut [u8], [u8; 16])]) {
         self.with_backend(Lanes { texts });
     }
 
-    pub(crate) fn ctr(&self, initial: &[u8; 16], text: &mut [u8]) {
+    pub(super) fn ctr(&self, initial: &[u8; 16], text: &mut [u8]) {
         self.with_backend(Counter { initial: u128::from_be_bytes(*initial), text });
     }
 }
@@ -63,6 +67,35 @@ impl BlockCipherEncClosure for Lanes<'_, '_> {
                 for (state, (text, _)) in states.iter().zip(group.iter_mut()) {
                     text[at..at + 16].copy_from_slice(state);
                 }
+            }
+        }
+    }
+}
+
+struct Blocks<'a> {
+    text: &'a mut [u8],
+}
+
+impl BlockSizeUser for Blocks<'_> {
+    type BlockSize = U16;
+}
+
+impl BlockCipherEncClosure for Blocks<'_> {
+    #[inline(always)]
+    fn call<B: BlockCipherEncBackend<BlockSize = U16>>(self, backend: &B) {
+        for chunk in self.text.chunks_mut(16 * B::ParBlocksSize::USIZE) {
+            let mut states: ParBlocks<B> = Default::default();
+            let count = chunk.len() / 16;
+            for (state, text) in states.iter_mut().zip(chunk.chunks_exact(16)) {
+                state.copy_from_slice(text);
+            }
+            if count == B::ParBlocksSize::USIZE {
+                backend.encrypt_par_blocks_inplace(&mut states);
+            } else {
+                backend.encrypt_tail_blocks_inplace(&mut states[..count]);
+            }
+            for (state, text) in states.iter().zip(chunk.chunks_exact_mut(16)) {
+                text.copy_from_slice(state);
             }
         }
     }
