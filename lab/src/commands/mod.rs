@@ -1,4 +1,5 @@
 //! The binary's commands, one file each.
 
 pub mod list;
+pub mod report;
 pub mod run;
