@@ -1,6 +1,7 @@
 //! The experiments by name. To add one: a folder or file here, an [`Experiment`], a line in [`ALL`].
 
 pub mod aes_instructions;
+pub mod ctr_workers;
 pub mod many_files;
 
 use crate::measure::{Contest, Entrant};
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every experiment, in the order in which `all` runs them.
-pub const ALL: [&dyn Experiment; 2] = [&many_files::ManyFiles, &aes_instructions::AesInstructions];
+pub const ALL: [&dyn Experiment; 3] =
+    [&many_files::ManyFiles, &ctr_workers::CtrWorkers, &aes_instructions::AesInstructions];
 
 /// A published experiment that can be run again.
 pub trait Experiment: Sync {
