@@ -1,6 +1,6 @@
 //! `cipherloom-lab`: when does parallelism pay? See the library for what it does.
 
-use cipherloom_lab::commands::{list, run};
+use cipherloom_lab::commands::{compare, list, run};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -22,6 +22,8 @@ enum Command {
     List,
     /// Run experiments and write a record of each
     Run(run::Options),
+    /// Set two records of one experiment side by side
+    Compare(compare::Options),
 }
 
 fn main() -> ExitCode {
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Run(options) => run::run(&options),
+        Command::Compare(options) => compare::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,5 @@
 //! The binary's commands, one file each.
 
+pub mod compare;
 pub mod list;
 pub mod run;

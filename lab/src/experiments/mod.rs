@@ -142,3 +142,10 @@ pub fn size_words(bytes: u64) -> String {
         _ => format!("{} MB", bytes >> 20),
     }
 }
+
+/// The geometric mean; 1 of nothing.
+#[must_use]
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value.ln(), count + 1));
+    if count == 0 { 1.0 } else { (sum / f64::from(count)).exp() }
+}
