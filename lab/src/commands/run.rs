@@ -26,6 +26,9 @@ pub struct Options {
     /// The seed of orders and inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// A file of your own to encrypt beside the built-in inputs (s-des)
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
     /// The folder for files that are measured; in memory if left out and the system has such a place
     #[arg(long, value_name = "FOLDER")]
     scratch: Option<PathBuf>,
@@ -79,6 +82,7 @@ fn run_one(
         extent,
         seed: options.seed,
         scratch: scratch.path().to_owned(),
+        input: options.input.clone(),
         progress: Progress::new(experiment.name()),
     };
     let (machine, mut build) = (Machine::read(), Build::read());

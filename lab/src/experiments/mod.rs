@@ -1,8 +1,10 @@
 //! The experiments by name. To add one: a folder or file here, an [`Experiment`], a line in [`ALL`].
 
 pub mod aes_instructions;
+pub mod comba;
 pub mod ctr_workers;
 pub mod many_files;
+pub mod sdes;
 
 use crate::measure::{Contest, Entrant};
 use crate::progress::Progress;
@@ -11,8 +13,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every experiment, in the order in which `all` runs them.
-pub const ALL: [&dyn Experiment; 3] =
-    [&many_files::ManyFiles, &ctr_workers::CtrWorkers, &aes_instructions::AesInstructions];
+pub const ALL: [&dyn Experiment; 5] = [
+    &many_files::ManyFiles,
+    &ctr_workers::CtrWorkers,
+    &aes_instructions::AesInstructions,
+    &sdes::SDes,
+    &comba::Comba,
+];
 
 /// A published experiment that can be run again.
 pub trait Experiment: Sync {
@@ -59,6 +66,8 @@ pub struct Context {
     pub seed: u64,
     /// An empty folder, in memory where the system has one; removed afterwards.
     pub scratch: PathBuf,
+    /// A file to encrypt beside the built-in inputs, for experiments that take one.
+    pub input: Option<PathBuf>,
     /// Where to say how far it is.
     pub progress: Progress,
 }
