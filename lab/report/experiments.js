@@ -101,18 +101,19 @@ const EXPERIMENTS = {
 
   "ctr-workers"(parent, record, published) {
     const theirs = published.map(row => ({ name: `published ${row.implementation}, ${row.processor}, ${row.workers}`, x: Number(row.chunk_bytes), y: Number(row.mbit_per_s), published: true }));
-    // The published comparison: the same bytes, the largest private memory, a host that spins.
-    const wanted = (record?.series ?? []).filter(s => ["end-to-end", "kernel-only"].includes(s.variant) && s.factors.wait === "spin");
-    const tile = d3.max(wanted, s => s.factors.tile), size = d3.least(wanted, s => Math.abs(s.bytes - 614400))?.bytes;
-    const like = wanted.filter(s => s.bytes === size);
-    const full = like.filter(s => s.factors.tile === tile);
-    const chosen = new Set(full.map(s => s.factors.chunk)).size > 1 ? full : like.filter(s => s.factors.tile === d3.greatest(d3.rollups(like, g => new Set(g.map(s => s.factors.chunk)).size, s => s.factors.tile), d => d[1])?.[0]);
-    const ours = chosen.map(s => ({ ...point(s, s.factors.chunk, `${s.variant}, ${s.factors.workers} workers`, ns => 8000 * s.bytes / ns), hue: `${s.variant}, ${s.factors.workers}` }));
+    const of = part => (record?.series ?? []).filter(s => s.factors.part === part && ["end-to-end", "kernel-only"].includes(s.variant));
+    const named = (s, x) => point(s, x, `${s.variant}, ${s.factors.workers} ${s.factors.workers === 1 ? "worker" : "workers"}`, ns => 8000 * s.bytes / ns);
+    const ours = of("chunk").map(s => named(s, s.factors.chunk));
     lines(parent, { id: "ctr-workers-rate", title: "Rate by size of the chunk", isBytes: true, xLabel: "bytes a chunk", yLabel: "Mbit/s",
       caption: "Higher is faster. End to end holds copying in and out and synchronisation; kernel only is the cipher by itself.", rows: [...ours, ...theirs] });
-    const tiles = wanted.filter(s => s.factors.part === "tiles" || s.factors.part === "tile");
     lines(parent, { id: "ctr-workers-tile", title: "Rate by size of a worker's private memory", isBytes: true, xLabel: "bytes of private memory", yLabel: "Mbit/s", caption: "Higher is faster.",
-      rows: tiles.map(s => point(s, s.factors.tile, `${s.variant}, ${s.factors.workers} workers, ${bytes(s.bytes)}`, ns => 8000 * s.bytes / ns)) });
+      rows: of("tile").map(s => named(s, s.factors.tile)) });
+    const phases = ["copy-in", "compute", "copy-out", "synchronisation"];
+    const most = d3.max(record?.series ?? [], s => s.factors.workers);
+    heat(parent, { id: "ctr-workers-phases", title: "Where the time goes: microseconds of a run", unit: "µs", xLabel: "phase", yLabel: "workers", facet: "wait",
+      caption: `600 KB as published, chunks of 1 KB; 1 to ${most} workers, with a host that spins or parks. Darker is longer.`,
+      rows: (record?.series ?? []).filter(s => s.factors.part === "workers" && phases.includes(s.variant) && s.bytes === 614400)
+        .map(s => ({ wait: s.factors.wait, x: s.variant, y: `${s.factors.workers} workers`, value: Math.max(0.01, median(s).estimate / 1000) })) });
   },
 
   "maze"(parent, record, published) {

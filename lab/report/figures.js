@@ -126,7 +126,7 @@ function heat(parent, { id, title, caption, rows, xLabel, yLabel, xFormat = Stri
   const draw = width => element("div", {}, ...facets.map(name => {
     const part = facet ? rows.filter(row => row[facet] === name) : rows;
     const limit = Math.max(1, d3.max(part, row => Math.abs(Math.log2(row.value))));
-    const xs = d3.sort(new Set(part.map(row => row.x))), narrow = width / xs.length < 44;
+    const xs = [...new Set(part.map(row => row.x))], narrow = width / xs.length < 44;
     return Plot.plot({
       width, height: 64 + 30 * new Set(part.map(row => row.y)).size + (facet ? 18 : 0), marginLeft: Math.min(150, 24 + 7 * longest), marginBottom: 46, marginTop: facet ? 26 : 8, style: LETTERS,
       x: { type: "band", label: xLabel, labelAnchor: "center", labelArrow: "none", tickFormat: xFormat, tickRotate: narrow ? -45 : 0 },

@@ -1,5 +1,6 @@
 //! Records on disk: written, read back the same, exported, and refused with a reason when damaged.
 
+use cipherloom_lab::commands::compare;
 use cipherloom_lab::measure::{Build, Interval, LoadWatch, Machine};
 use cipherloom_lab::record::{
     Answer, Clock, Effect, Evidence, Excluded, Extent, Factors, Level, Oracle, Record, SCHEMA, Sample,
@@ -112,4 +113,28 @@ fn a_damaged_record_is_refused_and_the_others_are_read() {
         let told = Record::read(&folder.path().join(name)).unwrap_err().to_string();
         assert!(told.contains(words) && told.contains(name), "{told}");
     }
+}
+
+#[test]
+fn two_records_are_compared_with_ratios_and_what_changed() {
+    let before = record();
+    let mut after = record();
+    let slower: Vec<u64> = (0..20).map(|step| 1000 + step).collect();
+    after.series[0] = series("one", &slower);
+    after.series[1].factors.insert("other".to_owned(), Level::from("yes"));
+    after.machine.cores += 1;
+    after.build.versions.insert("aws-lc-rs".to_owned(), "99".to_owned());
+    let before_fast: Vec<u64> = (0..20).map(|step| 500 + step).collect();
+    let before = Record { series: vec![series("one", &before_fast), before.series[1].clone()], ..before };
+    let text = compare::text(&before, &after, false).unwrap();
+    assert!(text.contains(&format!("cores: {} | {}", before.machine.cores, after.machine.cores)), "{text}");
+    assert!(text.contains("| 99"), "{text}");
+    assert!(text.contains("1 series in both: 0 faster in B, 1 slower"), "{text}");
+    assert!(text.contains("1 only in A, 1 only in B"), "{text}");
+    assert!(text.contains("1.98 (1.9"), "the ratio of 1009.5 to 509.5 with its interval: {text}");
+    let same = compare::text(&before, &before, false).unwrap();
+    assert!(same.contains("machine: the same") && same.contains("0 faster in B, 0 slower"), "{same}");
+    let other = Record { experiment: "another".to_owned(), ..before.clone() };
+    let told = compare::text(&before, &other, false).unwrap_err().to_string();
+    assert!(told.contains("made-up") && told.contains("another"), "{told}");
 }

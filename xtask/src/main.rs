@@ -8,6 +8,7 @@ mod debian;
 mod deny;
 mod fuzz;
 mod interop;
+mod lab;
 mod layers;
 mod place;
 mod test;

@@ -2,6 +2,7 @@
 
 pub mod aes_instructions;
 pub mod comba;
+pub mod ctr_workers;
 pub mod many_files;
 pub mod sdes;
 
@@ -12,8 +13,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every experiment, in the order in which `all` runs them.
-pub const ALL: [&dyn Experiment; 4] =
-    [&many_files::ManyFiles, &aes_instructions::AesInstructions, &sdes::SDes, &comba::Comba];
+pub const ALL: [&dyn Experiment; 5] = [
+    &many_files::ManyFiles,
+    &ctr_workers::CtrWorkers,
+    &aes_instructions::AesInstructions,
+    &sdes::SDes,
+    &comba::Comba,
+];
 
 /// A published experiment that can be run again.
 pub trait Experiment: Sync {
@@ -144,4 +150,11 @@ pub fn size_words(bytes: u64) -> String {
         1024..1_048_576 => format!("{} KB", bytes >> 10),
         _ => format!("{} MB", bytes >> 20),
     }
+}
+
+/// The geometric mean; 1 of nothing.
+#[must_use]
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value.ln(), count + 1));
+    if count == 0 { 1.0 } else { (sum / f64::from(count)).exp() }
 }

@@ -14,7 +14,7 @@ mod trees;
 mod variants;
 
 use crate::chore::Program;
-use crate::place;
+use crate::lab;
 use anyhow::{Context, Result, bail};
 use measure::Sample;
 use peers::{Choice, Peers};
@@ -72,10 +72,7 @@ enum Other {
 /// If a peer cannot be had, a run fails, or a result is wrong.
 pub(crate) fn run(options: &Options) -> Result<()> {
     match &options.other {
-        Some(Other::Kernels) => Program::cargo()
-            .folder(place::root())
-            .args(["bench", "--package", "cipherloom-kernels", "--bench", "throughput"])
-            .run(),
+        Some(Other::Kernels) => lab::run(&["run", "aes-instructions", "--full"]),
         Some(Other::Tail { runs, on }) => tail::run(*runs, *on),
         None => table(options),
     }

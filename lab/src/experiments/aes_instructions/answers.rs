@@ -62,7 +62,7 @@ fn instructions(findings: &Findings) -> Option<Answer> {
         question: "What do AES instructions bring (published: 8 to 12 times)?".to_owned(),
         sentence: format!(
             "Intrinsics in a plain sequence are {} as fast as OpenSSL's tables and {} as its vector permutations, and make \
-             {per_gigahertz:.0} MB/s per GHz (published: 402 to 755 on the x86 processors).",
+             {per_gigahertz:.0} MB/s per GHz (published: 399 to 755 on the x86 processors).",
             words(over_tables),
             words(over_permutations)
         ),

@@ -67,7 +67,7 @@ impl Cell {
     /// Small entries fill a quarter of a megabyte, so that start and end of a call do not count; in lanes there are
     /// always enough to fill them twice.
     pub(super) fn entries(&self) -> usize {
-        (256 * 1024 / self.size).clamp(if self.size > 1 << 20 { 1 } else { 32 }, 1024)
+        (256 * 1024 / self.size).clamp(if self.mode.is_in_lanes() { 32 } else { 1 }, 1024)
     }
 
     pub(super) fn key(&self) -> Vec<u8> {

@@ -155,3 +155,50 @@ impl Contestant for Product {
         Ok(sample)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::PROGRAM;
+    use super::*;
+    use crate::measure::Contest;
+
+    #[test]
+    fn every_setting_of_the_c_program_and_the_product_give_the_oracle_s_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        // The C compiler and OpenSSL's headers are what the tests of this project need anyway.
+        let parts = Parts { program: Some(PROGRAM.compile("cc", folder.path()).unwrap()) };
+        let tree = Tree::uneven(folder.path(), 7).unwrap();
+        let mut entrants = vec![product(&tree, 2, "test").unwrap(), floor(&tree, 2, "test").unwrap()];
+        for setting in Setting::all(&["strided", "queue"], &["inplace", "rename", "unnamed"]) {
+            entrants.extend(parts.c_program("c", &tree, setting.with_threads(3), "test").unwrap());
+        }
+        let count = entrants.len();
+        let outcome = Contest { warm_ups: 0, rounds: 1, seed: 1 }.hold(entrants, || ());
+        assert_eq!(
+            (outcome.excluded.len(), outcome.series.len()),
+            (0, count),
+            "{:?}",
+            outcome.excluded.first()
+        );
+    }
+
+    #[test]
+    fn files_that_were_not_encrypted_are_caught() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = Tree::even(folder.path(), 3, 100).unwrap();
+        let mut entrant = floor(&tree, 1, "test").unwrap();
+        entrant.expected = Rc::clone(&tree.encrypted);
+        let outcome = Contest { warm_ups: 0, rounds: 1, seed: 1 }.hold(vec![entrant], || ());
+        assert!(outcome.series.is_empty() && outcome.excluded[0].was_wrong);
+    }
+
+    #[test]
+    fn without_a_compiler_the_rest_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = Tree::even(folder.path(), 3, 100).unwrap();
+        let parts = Parts { program: None };
+        assert!(parts.c_program("published", &tree, Setting::PUBLISHED, "test").unwrap().is_none());
+        let entrants = vec![product(&tree, 1, "test").unwrap()];
+        assert_eq!(Contest { warm_ups: 0, rounds: 2, seed: 1 }.hold(entrants, || ()).series.len(), 1);
+    }
+}
