@@ -42,7 +42,8 @@ for (const [name, width, height, scheme] of [["phone-light", 375, 800, "light"],
   await page.close();
 }
 
-const page = await open("exports", 1280, 900, "light");
+let page = await open("exports", 1280, 900, "light");
+expect(await page.getByText("could not be read").count() === 1, "the damaged record is not told");
 for (const name of measured) {
   const card = page.locator(".card", { has: page.locator(`a[href="#${name}"]`) }).locator(".answer");
   expect(/\d/.test(await card.innerText()), `${name}: no number in its answer`);
@@ -70,7 +71,9 @@ for (const id of figures) {
     expect(rows === told && rows > 0, `${id}: ${rows} rows in ${kind}, ${told} in the table`);
   }
 }
-// By keyboard alone: the first stop is the way past the questions, the next the colours.
+// By keyboard alone, in a fresh page: the first stop is the way past the questions, the next the colours.
+await page.close();
+page = await open("keyboard", 1280, 900, "light");
 await page.keyboard.press("Tab");
 expect(await page.evaluate(() => document.activeElement.className) === "skip", "the first stop of the keyboard is not the skip link");
 await page.keyboard.press("Tab");
