@@ -4,7 +4,7 @@
 //! have compiled. Two profiles are built (dev and release) and one feature set, so nothing is compiled twice.
 
 use crate::chore::Program;
-use crate::{deny, fuzz, interop, layers, place, vectors};
+use crate::{deny, fuzz, interop, lab, layers, place, report, vectors};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 10] = [
+const STAGES: [Stage; 12] = [
     Stage { name: "format", run: formatting },
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
@@ -23,6 +23,8 @@ const STAGES: [Stage; 10] = [
     Stage { name: "release", run: release },
     Stage { name: "vectors", run: verify_vectors },
     Stage { name: "interop", run: interop },
+    Stage { name: "lab", run: lab::stage },
+    Stage { name: "report", run: report::run },
     Stage { name: "fuzz", run: short_fuzz },
     Stage { name: "deny", run: deny::run },
 ];
@@ -90,6 +92,7 @@ fn lints() -> Result<()> {
 
 /// Units, integration tests and the examples in the documentation, on as many threads as there are cores.
 fn tests() -> Result<()> {
+    lab::ensure_packages()?;
     cargo(&["test", "--workspace", "--locked"]).run()
 }
 

@@ -5,7 +5,6 @@
 //! `cp -r` of its own round. A variant's first output over each tree is checked by another program.
 
 mod check;
-mod kernels;
 mod measure;
 mod peers;
 mod record;
@@ -15,6 +14,7 @@ mod trees;
 mod variants;
 
 use crate::chore::Program;
+use crate::lab;
 use anyhow::{Context, Result, bail};
 use measure::Sample;
 use peers::{Choice, Peers};
@@ -54,7 +54,7 @@ pub(crate) struct Options {
 #[derive(clap::Subcommand)]
 enum Other {
     /// The kernels alone, in memory
-    Kernels(kernels::Options),
+    Kernels,
     /// Many runs over one tree: median, p95, p99, most, anomalous delays
     Tail(tail::Options),
 }
@@ -65,7 +65,7 @@ enum Other {
 /// If a peer cannot be had, a run fails, or a result is wrong.
 pub(crate) fn run(options: &Options) -> Result<()> {
     match &options.other {
-        Some(Other::Kernels(options)) => kernels::run(options),
+        Some(Other::Kernels) => lab::run(&["run", "aes-instructions", "--full"]),
         Some(Other::Tail(options)) => tail::run(options),
         None => table(options),
     }

@@ -96,11 +96,11 @@ impl Peers {
 }
 
 fn published() -> Result<PathBuf> {
-    let built = place::target().join("bench/published");
+    let built = place::target().join("bench/many_files");
     std::fs::create_dir_all(place::target().join("bench")).context("cannot create target/bench")?;
     Program::new("gcc")
         .args(["-O2", "-pthread"])
-        .arg(place::root().join("peers/published.c"))
+        .arg(place::root().join("peers/many_files.c"))
         .args(["-lcrypto", "-o"])
         .arg(&built)
         .run()?;

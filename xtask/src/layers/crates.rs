@@ -12,10 +12,13 @@ struct Member {
     imports: &'static [&'static str],
 }
 
-const MEMBERS: [Member; 4] = [
+const MEMBERS: [Member; 6] = [
     Member { name: "cipherloom-kernels", imports: &[] },
+    Member { name: "cipherloom-bignum", imports: &[] },
     Member { name: "cipherloom", imports: &["cipherloom-kernels"] },
     Member { name: "cipherloom-cli", imports: &["cipherloom", "cipherloom-kernels"] },
+    // Nothing imports the lab or the chores.
+    Member { name: "cipherloom-lab", imports: &["cipherloom", "cipherloom-kernels", "cipherloom-bignum"] },
     Member { name: "xtask", imports: &[] },
 ];
 
@@ -86,6 +89,12 @@ mod tests {
         let found =
             words(&[("cipherloom-cli", &["xtask", "cipherloom"]), ("xtask", &[]), ("cipherloom", &[])]);
         assert_eq!(found, ["crate `cipherloom-cli` may not import crate `xtask`"]);
+    }
+
+    #[test]
+    fn nothing_that_is_shipped_imports_the_lab() {
+        let found = words(&[("cipherloom", &["cipherloom-lab"]), ("cipherloom-lab", &["cipherloom"])]);
+        assert_eq!(found, ["crate `cipherloom` may not import crate `cipherloom-lab`"]);
     }
 
     #[test]

@@ -1,0 +1,189 @@
+//! `cipherloom-lab run`: runs experiments, writes a record of each, and says what they answer.
+
+use crate::experiments::{ALL, Context, Experiment, by_name};
+use crate::measure::{Build, LoadWatch, Machine};
+use crate::progress::Progress;
+use crate::record::{Extent, Record, SCHEMA};
+use anyhow::{Context as _, bail};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What to run, and how.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Experiments by name (see `list`), or `all`
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    /// Few sizes and rounds: about half a minute each (this is what runs if neither is named)
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Every size, and rounds enough for the tail: minutes each
+    #[arg(long)]
+    full: bool,
+    /// The folder that the records go to
+    #[arg(long, value_name = "FOLDER", default_value = "records")]
+    out: PathBuf,
+    /// The seed of orders and inputs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// A file of your own to encrypt beside the built-in inputs (s-des)
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// The folder for files that are measured; in memory if left out and the system has such a place
+    #[arg(long, value_name = "FOLDER")]
+    scratch: Option<PathBuf>,
+}
+
+/// Runs what is asked for; one experiment that fails does not stop the others.
+///
+/// # Errors
+/// If a name is unknown, or an experiment failed (after all have had their turn).
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let chosen = choose(&options.names)?;
+    let extent = if options.full { Extent::Full } else { Extent::Quick };
+    if cfg!(debug_assertions) {
+        eprintln!("cipherloom-lab: warning: a debug build; its times are worth nothing (use --release)");
+    }
+    let mut failed = Vec::new();
+    for experiment in chosen {
+        match run_one(experiment, extent, options) {
+            Ok((record, path)) => print!("{}", words(&record, &path)),
+            Err(error) => {
+                eprintln!("cipherloom-lab: {}: {error:#}", experiment.name());
+                failed.push(experiment.name());
+            }
+        }
+    }
+    if !failed.is_empty() {
+        bail!("{} failed; the other records are written", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn choose(names: &[String]) -> anyhow::Result<Vec<&'static dyn Experiment>> {
+    if names.iter().any(|name| name == "all") {
+        return Ok(ALL.to_vec());
+    }
+    let find = |name: &String| {
+        let known = || ALL.map(Experiment::name).join(", ");
+        by_name(name)
+            .with_context(|| format!("there is no experiment `{name}`; there are {} and all", known()))
+    };
+    names.iter().map(find).collect()
+}
+
+fn run_one(
+    experiment: &dyn Experiment,
+    extent: Extent,
+    options: &Options,
+) -> anyhow::Result<(Record, PathBuf)> {
+    let scratch = scratch(options.scratch.as_deref())?;
+    let mut context = Context {
+        extent,
+        seed: options.seed,
+        scratch: scratch.path().to_owned(),
+        input: options.input.clone(),
+        progress: Progress::new(experiment.name()),
+    };
+    let (machine, mut build) = (Machine::read(), Build::read());
+    let (started, start, watch) = (now(), Instant::now(), LoadWatch::start());
+    let findings = experiment.run(&mut context)?;
+    let (load, seconds) = (watch.stop(), start.elapsed().as_secs_f64());
+    build.versions.extend(findings.versions);
+    let record = Record {
+        schema: SCHEMA,
+        experiment: experiment.name().to_owned(),
+        question: experiment.question().to_owned(),
+        extent,
+        seed: options.seed,
+        started,
+        seconds,
+        machine,
+        build,
+        load,
+        parameters: findings.parameters,
+        series: findings.series,
+        excluded: findings.excluded,
+        notes: findings.notes,
+        answers: findings.answers,
+        tables: findings.tables,
+        pictures: findings.pictures,
+        published: experiment.published().map(Into::into),
+    };
+    let path = record.write(&options.out)?;
+    Ok((record, path))
+}
+
+/// A folder in memory where there is one: the disk is a factor of its own.
+fn scratch(wanted: Option<&Path>) -> anyhow::Result<tempfile::TempDir> {
+    let memory = Path::new("/dev/shm");
+    let parent = match wanted {
+        Some(folder) => folder.to_owned(),
+        None if memory.is_dir() => memory.to_owned(),
+        None => std::env::temp_dir(),
+    };
+    tempfile::Builder::new()
+        .prefix("cipherloom-lab-")
+        .tempdir_in(&parent)
+        .with_context(|| format!("cannot make a folder for scratch files in {}", parent.display()))
+}
+
+/// What a person wants to know of a record.
+fn words(record: &Record, path: &Path) -> String {
+    let mut text = format!(
+        "\n{}: {} series in {:.0} s; {}\n",
+        record.experiment,
+        record.series.len(),
+        record.seconds,
+        record.load.words()
+    );
+    for table in &record.tables {
+        text.push_str(&format!("\n{}", table.text()));
+    }
+    text.push('\n');
+    for answer in &record.answers {
+        text.push_str(&format!("  {}\n    {}\n", answer.question, answer.sentence));
+    }
+    for note in &record.notes {
+        text.push_str(&format!("  note: {note}\n"));
+    }
+    text.push_str(&format!("  record: {}\n", path.display()));
+    text
+}
+
+/// UTC, RFC 3339, to the second.
+fn now() -> String {
+    rfc_3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs())
+}
+
+fn rfc_3339(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years of 365.2425 days that begin in March (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    let shifted = days + 719_468;
+    let (era, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = year + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(rfc_3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc_3339(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(rfc_3339(1_795_304_575), "2026-11-21T23:42:55Z");
+    }
+
+    #[test]
+    fn an_unknown_experiment_names_those_there_are() {
+        let error = choose(&["no-such".to_owned()]).err().unwrap().to_string();
+        assert!(error.contains("`no-such`") && error.contains("all"), "{error}");
+    }
+}

@@ -1,0 +1,160 @@
+//! The experiments by name. To add one: a folder or file here, an [`Experiment`], a line in [`ALL`].
+
+pub mod aes_instructions;
+pub mod comba;
+pub mod ctr_workers;
+pub mod many_files;
+pub mod sdes;
+
+use crate::measure::{Contest, Entrant};
+use crate::progress::Progress;
+use crate::record::{Answer, Excluded, Extent, Factors, Level, Picture, PublishedOrigin, Series, Table};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Every experiment, in the order in which `all` runs them.
+pub const ALL: [&dyn Experiment; 5] = [
+    &many_files::ManyFiles,
+    &ctr_workers::CtrWorkers,
+    &aes_instructions::AesInstructions,
+    &sdes::SDes,
+    &comba::Comba,
+];
+
+/// A published experiment that can be run again.
+pub trait Experiment: Sync {
+    /// Its name on the command line and in records.
+    fn name(&self) -> &'static str;
+
+    /// What it asks, in a sentence.
+    fn question(&self) -> &'static str;
+
+    /// The figures that stand beside its own.
+    fn published(&self) -> Option<Published>;
+
+    /// Runs it. What cannot be had on this machine (a compiler, a library) is noted, and the rest goes on. About 30
+    /// seconds in the quick form, and a few minutes in the full one.
+    ///
+    /// # Errors
+    /// If nothing at all can be measured, or a variant fails in the midst of its turns.
+    fn run(&self, context: &mut Context) -> anyhow::Result<Findings>;
+}
+
+/// Published figures, carried in the program.
+#[derive(Debug, Clone, Copy)]
+pub struct Published {
+    /// The file's name under `lab/published/`.
+    pub file: &'static str,
+    /// The publication, as far as it is known.
+    pub origin: &'static str,
+    /// The figures.
+    pub csv: &'static str,
+}
+
+impl From<Published> for PublishedOrigin {
+    fn from(published: Published) -> PublishedOrigin {
+        PublishedOrigin { file: published.file.to_owned(), origin: published.origin.to_owned() }
+    }
+}
+
+/// What an experiment is given.
+#[derive(Debug)]
+pub struct Context {
+    /// How much of it to run.
+    pub extent: Extent,
+    /// Of every order and every input.
+    pub seed: u64,
+    /// An empty folder, in memory where the system has one; removed afterwards.
+    pub scratch: PathBuf,
+    /// A file to encrypt beside the built-in inputs, for experiments that take one.
+    pub input: Option<PathBuf>,
+    /// Where to say how far it is.
+    pub progress: Progress,
+}
+
+impl Context {
+    /// One of two values, by the extent.
+    pub fn by_extent<T>(&self, quick: T, full: T) -> T {
+        if self.extent == Extent::Quick { quick } else { full }
+    }
+
+    /// Holds a contest, shows its progress, and adds what came out to `findings`.
+    pub fn hold(
+        &mut self,
+        contest: Contest,
+        what: &str,
+        entrants: Vec<Entrant<'_>>,
+        findings: &mut Findings,
+    ) {
+        self.progress.say(what);
+        self.progress.expect(entrants.len() * contest.rounds);
+        let outcome = contest.hold(entrants, || self.progress.tick());
+        for out in &outcome.excluded {
+            let words = if out.was_wrong { "gave a wrong result" } else { "could not run" };
+            self.progress.note(&format!("{} {words} and is not timed: {}", out.variant, out.reason));
+        }
+        findings.series.extend(outcome.series);
+        findings.excluded.extend(outcome.excluded);
+    }
+}
+
+/// What an experiment found.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// What was chosen.
+    pub parameters: BTreeMap<String, Level>,
+    /// What was timed.
+    pub series: Vec<Series>,
+    /// What was not.
+    pub excluded: Vec<Excluded>,
+    /// What a reader should know.
+    pub notes: Vec<String>,
+    /// The open questions, answered.
+    pub answers: Vec<Answer>,
+    /// Tables.
+    pub tables: Vec<Table>,
+    /// Pictures.
+    pub pictures: Vec<Picture>,
+    /// Versions of programs and libraries that are not in `Cargo.lock`.
+    pub versions: BTreeMap<String, String>,
+}
+
+impl Findings {
+    /// The first series of this variant whose factors include these.
+    #[must_use]
+    pub fn find(&self, variant: &str, factors: &[(&str, Level)]) -> Option<&Series> {
+        self.series.iter().find(|series| {
+            series.variant == variant
+                && factors.iter().all(|(name, level)| series.factor(name) == Some(level))
+        })
+    }
+}
+
+/// Factors from pairs of name and level.
+#[must_use]
+pub fn factors<const N: usize>(pairs: [(&str, Level); N]) -> Factors {
+    pairs.into_iter().map(|(name, level)| (name.to_owned(), level)).collect()
+}
+
+/// The experiment of this name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static dyn Experiment> {
+    ALL.into_iter().find(|experiment| experiment.name() == name)
+}
+
+/// Bytes as a person reads them: 512 B, 64 KB, 4 MB (of 1024 each).
+#[must_use]
+pub fn size_words(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KB", bytes >> 10),
+        _ => format!("{} MB", bytes >> 20),
+    }
+}
+
+/// The geometric mean; 1 of nothing.
+#[must_use]
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0_u32), |(sum, count), value| (sum + value.ln(), count + 1));
+    if count == 0 { 1.0 } else { (sum / f64::from(count)).exp() }
+}

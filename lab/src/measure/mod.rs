@@ -1,0 +1,22 @@
+//! The craft of measuring: clocks, contests in alternation, statistics, and what the machine is and did meanwhile.
+//!
+//! - A contestant's result is compared with an oracle's before it is timed; a wrong one is excluded with its reason.
+//! - Contestants take turns in a random order and then in that order reversed (A B C C B A), so that drift and noise of
+//!   the machine meet all alike.
+//! - Processor time is kept beside wall time: where they part, something else ran.
+
+mod build;
+mod clock;
+mod contest;
+mod load;
+mod machine;
+mod random;
+mod statistics;
+
+pub use build::Build;
+pub use clock::{Stopwatch, clock_gigahertz};
+pub use contest::{Contest, Contestant, Entrant, Outcome, Repeated};
+pub use load::{Load, LoadWatch};
+pub use machine::{Cache, Machine};
+pub use random::Random;
+pub use statistics::{Interval, Summary, bootstrap, median, quantile, ratio_of_medians, summarise};
