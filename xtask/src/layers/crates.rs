@@ -12,10 +12,11 @@ struct Member {
     imports: &'static [&'static str],
 }
 
-const MEMBERS: [Member; 4] = [
+const MEMBERS: [Member; 5] = [
     Member { name: "cipherloom-kernels", imports: &[] },
     Member { name: "cipherloom", imports: &["cipherloom-kernels"] },
-    Member { name: "cipherloom-cli", imports: &["cipherloom", "cipherloom-kernels"] },
+    Member { name: "cipherloom-lcp", imports: &["cipherloom", "cipherloom-kernels"] },
+    Member { name: "cipherloom-cli", imports: &["cipherloom", "cipherloom-kernels", "cipherloom-lcp"] },
     Member { name: "xtask", imports: &[] },
 ];
 

@@ -209,7 +209,7 @@ pub struct CommonArguments {
     pub verbose: bool,
 }
 
-fn positive<N: FromStr>(text: &str) -> Result<N, &'static str> {
+pub(super) fn positive<N: FromStr>(text: &str) -> Result<N, &'static str> {
     text.parse().map_err(|_| "give a whole number, at least 1")
 }
 

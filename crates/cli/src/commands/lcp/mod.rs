@@ -1,0 +1,12 @@
+//! `cipherloom lcp …`: Readium LCP. Each command stands in a file of its own.
+
+mod encrypt;
+
+use crate::arguments::{LcpArguments, LcpCommand};
+use crate::exit_code::ExitCode;
+
+pub fn run(arguments: &LcpArguments) -> anyhow::Result<ExitCode> {
+    match &arguments.command {
+        LcpCommand::Encrypt(arguments) => encrypt::run(arguments),
+    }
+}
