@@ -8,8 +8,11 @@
 //!                                     content key, one a publication (random) ────┼─> protect ─> output, key record
 //! ```
 //!
+//! - [`licence`]: licences read, checked, made and signed.
 //! - [`container`]: zip archives, read with distrust and written at known offsets.
 #![forbid(unsafe_code)]
+
+pub mod licence;
 
 mod error;
 

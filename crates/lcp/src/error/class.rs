@@ -30,6 +30,7 @@ impl Error {
                 cipherloom::ErrorClass::Authentication => Class::Authentication,
                 cipherloom::ErrorClass::Io => Class::Io,
             },
+            Licence(fault) => fault.class(),
             NotAZip
             | ZipDamaged { .. }
             | TooManyEntries { .. }

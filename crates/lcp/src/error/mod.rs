@@ -27,6 +27,9 @@ pub enum Error {
     /// Something below refused: outputs, random bytes, backends.
     #[error(transparent)]
     Library(#[from] cipherloom::Error),
+    /// Something is wrong with a licence, its keys or its certificate.
+    #[error(transparent)]
+    Licence(#[from] crate::licence::LicenceFault),
     /// A file was written to, or replaced, while it was read.
     #[error("the publication changed while it was read; run again when nothing writes to it")]
     SourceChanged,
