@@ -8,9 +8,16 @@
 //!                                     content key, one a publication (random) ────┼─> protect ─> output, key record
 //! ```
 //!
-//! - [`container`]: zip archives, read with distrust and written at known offsets.
+//! - [`container`]: zip archives, read with distrust.
+//! - [`encryption_xml`]: which resources of an EPUB are encrypted.
+//! - [`Protection`]: the same for every kind of protected publication.
 #![forbid(unsafe_code)]
 
+pub mod container;
+pub mod encryption_xml;
+
 mod error;
+mod package;
 
 pub use error::{Class, Error};
+pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};
