@@ -8,12 +8,18 @@
 //!                                     content key, one a publication (random) ────┼─> protect ─> output, key record
 //! ```
 //!
+//! - [`container`]: zip archives, read with distrust.
+//! - [`encryption_xml`]: which resources of an EPUB are encrypted.
+//! - [`Protection`]: the same for every kind of protected publication.
 //! - [`licence`]: licences read, checked, made and signed.
-//! - [`container`]: zip archives, read with distrust and written at known offsets.
 #![forbid(unsafe_code)]
 
+pub mod container;
+pub mod encryption_xml;
 pub mod licence;
 
 mod error;
+mod package;
 
 pub use error::{Class, Error};
+pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};
