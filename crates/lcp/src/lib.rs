@@ -12,6 +12,7 @@
 //! - [`encryption_xml`]: which resources of an EPUB are encrypted.
 //! - [`Protection`]: the same for every kind of protected publication.
 //! - [`licence`]: licences read, checked, made and signed.
+//! - [`check`]: whole libraries of publications and licences, in parallel.
 #![forbid(unsafe_code)]
 
 pub mod container;
@@ -19,7 +20,10 @@ pub mod encryption_xml;
 pub mod licence;
 
 mod error;
+mod library;
 mod package;
+mod resource;
 
-pub use error::{Class, Error};
+pub use error::{Class, Error, ResourceFault};
+pub use library::{Check, Checked, LicenceSummary, Subject, check};
 pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};

@@ -31,6 +31,9 @@ impl Error {
                 cipherloom::ErrorClass::Io => Class::Io,
             },
             Licence(fault) => fault.class(),
+            NoLicence => Class::Usage,
+            NotProtected => Class::Content,
+            OtherPublication { .. } | Resource { .. } => Class::Authentication,
             NotAZip
             | ZipDamaged { .. }
             | TooManyEntries { .. }

@@ -5,8 +5,10 @@
 //! codes.
 
 mod class;
+mod resource_fault;
 
 pub use class::Class;
+pub use resource_fault::ResourceFault;
 
 use std::io;
 
@@ -160,6 +162,29 @@ pub enum Error {
     /// Nothing in the publication may be encrypted.
     #[error("the publication has no resource that may be encrypted, so protecting it would protect nothing")]
     NothingToProtect,
+
+    /// Nothing in the publication is protected with LCP.
+    #[error("the publication is not protected with LCP; `cipherloom lcp encrypt` protects it")]
+    NotProtected,
+    /// The publication has no licence inside, and none was given.
+    #[error("the publication has no licence inside; give its licence as a file")]
+    NoLicence,
+    /// A licence names another publication than the one it was given for.
+    #[error("the licence is for a publication of {length} bytes, and this one has {found}; give the licence that belongs to it")]
+    OtherPublication {
+        /// The length that the licence's link names, in bytes.
+        length: u64,
+        /// The publication's length in bytes.
+        found: u64,
+    },
+    /// A protected resource is not as it should be.
+    #[error("the resource {entry:?} {fault}")]
+    Resource {
+        /// The entry's name.
+        entry: String,
+        /// What is wrong with it.
+        fault: ResourceFault,
+    },
 
     // ── key file and notification ────────────────────────────────────────────────────────────────────────────────
     /// The key file is not one.
