@@ -23,7 +23,7 @@ impl Error {
     pub fn class(&self) -> Class {
         use Error::*;
         match self {
-            Io { .. } | SourceChanged => Class::Io,
+            Io { .. } | SourceChanged | Busy => Class::Io,
             Library(error) => match error.class() {
                 cipherloom::ErrorClass::Usage => Class::Usage,
                 cipherloom::ErrorClass::Key => Class::Key,

@@ -166,6 +166,9 @@ pub enum Error {
     /// Nothing in the publication is protected with LCP.
     #[error("the publication is not protected with LCP; `cipherloom lcp encrypt` protects it")]
     NotProtected,
+    /// Another program has locked the publication.
+    #[error("another program is writing to the publication; run again when it has ended")]
+    Busy,
     /// The publication has no licence inside, and none was given.
     #[error("the publication has no licence inside; give its licence as a file")]
     NoLicence,
