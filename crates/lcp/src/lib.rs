@@ -10,6 +10,7 @@
 //!
 //! - [`container`]: zip archives, read with distrust.
 //! - [`encryption_xml`]: which resources of an EPUB are encrypted.
+//! - [`KeyFile`]: the content keys of what was protected.
 //! - [`Protection`]: the same for every kind of protected publication.
 #![forbid(unsafe_code)]
 
@@ -17,7 +18,9 @@ pub mod container;
 pub mod encryption_xml;
 
 mod error;
+mod keys;
 mod package;
 
 pub use error::{Class, Error};
+pub use keys::{ContentKey, FileFacts, KeyFile, KeyRecord};
 pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};

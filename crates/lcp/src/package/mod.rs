@@ -19,7 +19,9 @@ pub(crate) mod xml;
 
 pub use metadata::Metadata;
 pub use protection::{ProtectedResource, Protection};
+pub(crate) use protection::{fingerprint, hex};
 pub use readium::Profile;
+pub(crate) use survey::Origin;
 pub(crate) use survey::{Coding, Content, Package, Part};
 
 /// The kind of a protected publication.
