@@ -56,7 +56,8 @@ pub fn embed(path: &Path, licence: &Licence) -> Result<(), Error> {
     let (tail, end) = appended(&archive, name, licence.text().as_bytes(), old_len)?;
     let written = append(&file, &tail, &end, old_len).and_then(|()| verify(&file, &archive, name, licence));
     if written.is_err() {
-        file.set_len(old_len).map_err(|error| Error::io("take back what was appended to the publication", error))?;
+        file.set_len(old_len)
+            .map_err(|error| Error::io("take back what was appended to the publication", error))?;
     }
     written
 }
@@ -93,7 +94,12 @@ fn appended(archive: &Archive, name: &str, text: &[u8], old_len: u64) -> Result<
     }
     records::central_record(&entry, &mut tail);
     let mut end = Vec::new();
-    records::end_of_directory(count, directory_offset, old_len + tail.len() as u64 - directory_offset, &mut end);
+    records::end_of_directory(
+        count,
+        directory_offset,
+        old_len + tail.len() as u64 - directory_offset,
+        &mut end,
+    );
     let last = end.split_off(end.len() - END_LEN);
     tail.append(&mut end);
     Ok((tail, last))
@@ -106,7 +112,9 @@ fn directory(archive: &Archive) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0; len as usize];
     source.read_exact(&mut bytes, offset)?;
     let first = Records(&bytes).next().flatten().zip(archive.entries().first());
-    if first.is_some_and(|(record, entry)| record.offset != u32::MAX && u64::from(record.offset) != entry.header_offset) {
+    if first.is_some_and(|(record, entry)| {
+        record.offset != u32::MAX && u64::from(record.offset) != entry.header_offset
+    }) {
         return Err(Error::damaged("something stands in front of its first entry"));
     }
     Ok(bytes)
@@ -127,7 +135,8 @@ impl<'b> Iterator for Records<'b> {
     fn next(&mut self) -> Option<Self::Item> {
         let bytes = self.0;
         let record = (|| {
-            let fixed = bytes.first_chunk::<CENTRAL_LEN>().filter(|fixed| fixed.starts_with(b"PK\x01\x02"))?;
+            let fixed =
+                bytes.first_chunk::<CENTRAL_LEN>().filter(|fixed| fixed.starts_with(b"PK\x01\x02"))?;
             let number = |at: usize| usize::from(u16::from_le_bytes([fixed[at], fixed[at + 1]]));
             let (name, rest) = (number(28), number(30) + number(32));
             Some(Record {
@@ -152,7 +161,9 @@ fn verify(file: &File, before: &Archive, name: &str, licence: &Licence) -> Resul
     let after = read(file)?;
     let others = |archive: &Archive| -> Vec<(String, u64, u64, u32)> {
         let entries = archive.entries().iter().filter(|entry| entry.name != name);
-        entries.map(|entry| (entry.name.clone(), entry.header_offset, entry.compressed_len, entry.crc32)).collect()
+        entries
+            .map(|entry| (entry.name.clone(), entry.header_offset, entry.compressed_len, entry.crc32))
+            .collect()
     };
     let index = after.find(name).ok_or(Error::damaged("the licence cannot be found in it"))?;
     let text = after.read_whole(&after.entries()[index], licence.text().len() as u64)?;
@@ -168,11 +179,15 @@ fn cut_torn_tail(file: &File) -> Result<bool, Error> {
     let from = source.len().saturating_sub(MOST_DIRECTORY);
     let mut bytes = vec![0; (source.len() - from) as usize];
     source.read_exact(&mut bytes, from)?;
-    let Some(whole) = (0..bytes.len().saturating_sub(END_LEN)).rev().find(|&at| is_end_before_torn_tail(&bytes, at, from)) else {
+    let Some(whole) =
+        (0..bytes.len().saturating_sub(END_LEN)).rev().find(|&at| is_end_before_torn_tail(&bytes, at, from))
+    else {
         return Ok(false);
     };
     let len = from + (whole + END_LEN) as u64;
-    file.set_len(len).and_then(|()| file.sync_data()).map_err(|error| Error::io("cut off a torn licence", error))?;
+    file.set_len(len)
+        .and_then(|()| file.sync_data())
+        .map_err(|error| Error::io("cut off a torn licence", error))?;
     Ok(true)
 }
 
@@ -186,7 +201,8 @@ fn is_end_before_torn_tail(bytes: &[u8], at: usize, from: u64) -> bool {
     let number = |at: usize| u64::from(u32::from_le_bytes([end[at], end[at + 1], end[at + 2], end[at + 3]]));
     let (len, offset, has_comment) = (number(12), number(16), end[20] != 0 || end[21] != 0);
     // With zip64, what the 64-bit records say is checked when the archive is read.
-    let is_in_place = offset == u64::from(u32::MAX) || len == u64::from(u32::MAX) || offset + len == from + at as u64;
+    let is_in_place =
+        offset == u64::from(u32::MAX) || len == u64::from(u32::MAX) || offset + len == from + at as u64;
     let tail = &bytes[at + END_LEN..];
     let header = &tail[..tail.len().min(records::LOCAL_LEN)];
     let begins = b"PK\x03\x04".iter().zip(header).all(|(one, other)| one == other);

@@ -32,14 +32,14 @@ pub const NAME: &str = "META-INF/encryption.xml";
 pub const AES_256_CBC: &str = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
 
 /// The kind of key that says "LCP".
-const CONTENT_KEY_TYPE: &str = "http://readium.org/2014/01/lcp#EncryptedContentKey";
+pub(crate) const CONTENT_KEY_TYPE: &str = "http://readium.org/2014/01/lcp#EncryptedContentKey";
 const CONTENT_KEY_URI: &str = "license.lcpl#/encryption/content_key";
 
 /// Fonts made useless outside of their book; no encryption (EPUB 3.3, section 4.4; Adobe's older method).
 const OBFUSCATIONS: [&str; 2] = ["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"];
 
 const ROOT: &str = "<encryption xmlns=\"urn:oasis:names:tc:opendocument:xmlns:container\">";
-const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+pub(crate) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 /// One `EncryptedData`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -210,7 +210,7 @@ fn root_name(text: &str, start: usize) -> &str {
 }
 
 /// The text is written as UTF-8, whatever its declaration said.
-fn without_declaration(text: &str) -> &str {
+pub(crate) fn without_declaration(text: &str) -> &str {
     match text.strip_prefix("<?xml").and_then(|rest| rest.split_once("?>")) {
         Some((_, rest)) => rest.trim_start(),
         None => text,

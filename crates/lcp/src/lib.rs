@@ -10,20 +10,29 @@
 //!
 //! - [`container`]: zip archives, read with distrust.
 //! - [`encryption_xml`]: which resources of an EPUB are encrypted.
+//! - [`KeyFile`]: the content keys of what was protected.
 //! - [`Protection`]: the same for every kind of protected publication.
 //! - [`licence`]: licences read, checked, made and signed.
-//! - [`check`]: whole libraries of publications and licences, in parallel.
+//! - [`embed`]: puts a licence into a publication, in place.
+//! - [`check`], [`decrypt`]: open publications, whole libraries in parallel.
 #![forbid(unsafe_code)]
 
 pub mod container;
 pub mod encryption_xml;
 pub mod licence;
 
+mod embed;
 mod error;
+mod keys;
 mod library;
 mod package;
 mod resource;
 
+pub use embed::embed;
 pub use error::{Class, Error, ResourceFault};
-pub use library::{Check, Checked, LicenceSummary, Subject, check};
+pub use keys::{ContentKey, FileFacts, KeyFile, KeyRecord};
+pub use library::{
+    Check, Checked, Decrypt, Decrypted, Inspected, Issued, LicenceSummary, Place, Request, Subject, check,
+    decrypt, inspect, issue_all,
+};
 pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};

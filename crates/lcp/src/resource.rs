@@ -127,7 +127,12 @@ struct Tally<'r> {
 }
 
 impl Tally<'_> {
-    fn take(&mut self, bytes: &[u8], inflate: &mut Decompress, content: &mut [u8]) -> Result<(), ResourceFault> {
+    fn take(
+        &mut self,
+        bytes: &[u8],
+        inflate: &mut Decompress,
+        content: &mut [u8],
+    ) -> Result<(), ResourceFault> {
         if !self.resource.is_deflated {
             return self.count(bytes);
         }
@@ -137,7 +142,9 @@ impl Tally<'_> {
                 return Err(ResourceFault::Deflate);
             }
             let (before_in, before_out) = (inflate.total_in(), inflate.total_out());
-            let status = inflate.decompress(input, content, FlushDecompress::None).map_err(|_| ResourceFault::Deflate)?;
+            let status = inflate
+                .decompress(input, content, FlushDecompress::None)
+                .map_err(|_| ResourceFault::Deflate)?;
             let taken = (inflate.total_in() - before_in) as usize;
             let given = (inflate.total_out() - before_out) as usize;
             self.count(&content[..given])?;
@@ -178,7 +185,9 @@ impl Tally<'_> {
             return Err(ResourceFault::Deflate);
         }
         match self.resource.original_len {
-            Some(declared) if self.len != declared => Err(ResourceFault::TooShort { declared, found: self.len }),
+            Some(declared) if self.len != declared => {
+                Err(ResourceFault::TooShort { declared, found: self.len })
+            }
             _ => Ok(Opened { len: self.len, crc32: self.crc.finalize() }),
         }
     }

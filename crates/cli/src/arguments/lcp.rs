@@ -1,5 +1,6 @@
 //! Arguments of `cipherloom lcp …`: Readium LCP.
 
+use super::lcp_licence::{LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments};
 use super::transform::{IfExistsArgument, positive};
 use clap::{Args, Subcommand};
 use std::num::NonZeroUsize;
@@ -22,6 +23,14 @@ pub struct LcpArguments {
 pub enum LcpCommand {
     /// Protect publications: EPUB, Readium packages, PDF
     Encrypt(LcpEncryptArguments),
+    /// Make licences of the basic profile (for tests: they protect nothing)
+    License(Box<LcpLicenseArguments>),
+    /// Check publications and licences, whole libraries of them
+    Check(LcpCheckArguments),
+    /// Open a publication with its passphrase (basic profile)
+    Decrypt(LcpDecryptArguments),
+    /// Tell what can be told of a publication or licence without a key
+    Inspect(LcpInspectArguments),
 }
 
 #[derive(Debug, Args)]

@@ -2,10 +2,12 @@
 
 mod keygen;
 mod lcp;
+mod lcp_licence;
 mod transform;
 
 pub use keygen::KeygenArguments;
 pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments};
+pub use lcp_licence::{LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments};
 pub use transform::{
     CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
     FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments,

@@ -173,7 +173,9 @@ pub enum Error {
     #[error("the publication has no licence inside; give its licence as a file")]
     NoLicence,
     /// A licence names another publication than the one it was given for.
-    #[error("the licence is for a publication of {length} bytes, and this one has {found}; give the licence that belongs to it")]
+    #[error(
+        "the licence is for a publication of {length} bytes, and this one has {found}; give the licence that belongs to it"
+    )]
     OtherPublication {
         /// The length that the licence's link names, in bytes.
         length: u64,

@@ -11,13 +11,17 @@ pub enum ResourceFault {
         found: String,
     },
     /// No encrypted resource has this length.
-    #[error("has {len} bytes, which no encrypted resource has (a multiple of 16, at least 32); fetch the file again")]
+    #[error(
+        "has {len} bytes, which no encrypted resource has (a multiple of 16, at least 32); fetch the file again"
+    )]
     Length {
         /// Its length in bytes.
         len: u64,
     },
     /// Players cannot seek in it, and nothing bounds what it inflates to.
-    #[error("was deflated, and the publication does not say how long it was before, which LCP demands; protect it anew")]
+    #[error(
+        "was deflated, and the publication does not say how long it was before, which LCP demands; protect it anew"
+    )]
     NoOriginalLength,
     /// The last byte is no number of filler bytes.
     #[error("does not decrypt: its filler is wrong; it is damaged, or the licence is another publication's")]
@@ -26,13 +30,17 @@ pub enum ResourceFault {
     #[error("does not inflate after decryption; it is damaged, or the licence is another publication's")]
     Deflate,
     /// More content than declared.
-    #[error("is longer than the {declared} bytes that the publication declares, on which reading systems stumble; protect it anew")]
+    #[error(
+        "is longer than the {declared} bytes that the publication declares, on which reading systems stumble; protect it anew"
+    )]
     TooLong {
         /// The declared length in bytes.
         declared: u64,
     },
     /// Less content than declared.
-    #[error("has {found} bytes where the publication declares {declared}, on which reading systems stumble; protect it anew")]
+    #[error(
+        "has {found} bytes where the publication declares {declared}, on which reading systems stumble; protect it anew"
+    )]
     TooShort {
         /// The declared length in bytes.
         declared: u64,

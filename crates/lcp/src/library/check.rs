@@ -4,14 +4,13 @@ use super::{Task, run};
 use crate::container::{Archive, Source};
 use crate::licence::{LARGEST_LICENCE, Licence, LicenceFault, Moment, Roots, UserKey};
 use crate::resource::{Opener, check_form};
-use crate::{Error, Kind, ProtectedResource, Protection};
+use crate::{ContentKey, Error, Kind, ProtectedResource, Protection};
 use cipherloom_kernels::{Aes, Backend};
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use zeroize::Zeroizing;
 
 /// What to check with. What is not given is not checked, and [`Checked::unchecked`] says so.
 #[derive(Debug, Default)]
@@ -134,7 +133,9 @@ impl Task for Checking<'_> {
     fn part(&self, open: &Open, part: usize, opener: &mut Opener) {
         let entry = &open.archive.entries()[part];
         let result = match (&open.resources[part], &open.key) {
-            (Some(resource), Some(key)) => opener.open(&open.archive, resource, key, &mut |_| Ok(())).map(Some),
+            (Some(resource), Some(key)) => {
+                opener.open(&open.archive, resource, key, &mut |_| Ok(())).map(Some)
+            }
             (resource, _) => {
                 let form = resource.as_ref().map_or(Ok(()), |resource| check_form(entry, resource));
                 form.and_then(|()| open.archive.read_to(entry, &mut |_| Ok(()))).map(|()| None)
@@ -198,12 +199,12 @@ impl Checking<'_> {
             let entry = resource.entry;
             resources[entry] = Some(resource);
         }
-        let key = key.and_then(|key| Aes::new(&*key, Backend::best()).ok());
+        let key = key.and_then(|key| Aes::new(key.bytes(), Backend::best()).ok());
         Ok(Some(Open { archive, resources, key, checked: Mutex::new(Checked::new(Path::new(""))) }))
     }
 
     /// Notes what is wrong with a licence; the content key, if it can be had.
-    fn check_licence(&self, licence: &Licence, checked: &mut Checked) -> Option<Zeroizing<[u8; 32]>> {
+    fn check_licence(&self, licence: &Licence, checked: &mut Checked) -> Option<ContentKey> {
         let document = licence.document();
         let problems = &mut checked.problems;
         let mut note = |result: Result<(), LicenceFault>| problems.extend(result.err().map(Error::from));
@@ -228,7 +229,9 @@ impl Checking<'_> {
                 None
             }
             Some(user_key) => {
-                let key = user_key.content_key(document).and_then(|key| user_key.user_fields(document).map(|_| key));
+                let key = user_key
+                    .content_key(document)
+                    .and_then(|key| user_key.user_fields(document).map(|_| key));
                 key.map_err(|fault| note(Err(fault))).ok()
             }
         };

@@ -11,9 +11,15 @@
 //! are workers. Whoever ends a publication's last part closes it.
 
 mod check;
+mod clear;
+mod decrypt;
+mod inspect;
+mod issue_all;
 
 pub use check::{Check, Checked, LicenceSummary, Subject, check};
-
+pub use decrypt::{Decrypt, Decrypted, decrypt};
+pub use inspect::{Inspected, inspect};
+pub use issue_all::{Issued, Place, Request, issue_all};
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -63,13 +69,7 @@ struct Queue<'t, T: Task> {
 pub(crate) fn run<T: Task>(task: &T, count: usize, workers: NonZeroUsize) {
     let state = State { next: 0, opening: 0, waiting: VecDeque::new() };
     let queue = Queue { task, count, state: Mutex::new(state), news: Condvar::new() };
-    std::thread::scope(|scope| {
-        for _ in 1..workers.get() {
-            // A system that refuses another thread gets its work done by those that are there.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, || queue.work());
-        }
-        queue.work();
-    });
+    cipherloom::on_workers(workers.get(), &|| queue.work());
 }
 
 impl<T: Task> Queue<'_, T> {
@@ -89,7 +89,9 @@ impl<T: Task> Queue<'_, T> {
                 let mut state = self.lock();
                 state.opening -= 1;
                 if let Some((open, parts)) = opened.filter(|(_, parts)| *parts > 0) {
-                    state.waiting.push_back((Arc::new(Shared { open, parts, left: AtomicUsize::new(parts) }), 0));
+                    state
+                        .waiting
+                        .push_back((Arc::new(Shared { open, parts, left: AtomicUsize::new(parts) }), 0));
                 }
                 self.news.notify_all();
             } else if state.opening > 0 {

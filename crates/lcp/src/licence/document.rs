@@ -57,14 +57,14 @@ pub struct Encryption {
     /// The encryption profile's URI.
     pub profile: String,
     /// The publication's key, encrypted with the user key.
-    pub content_key: ContentKey,
+    pub content_key: EncryptedKey,
     /// How the user key is made and recognised.
     pub user_key: UserKeyHints,
 }
 
 /// `encryption/content_key`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ContentKey {
+pub struct EncryptedKey {
     /// URI of the cipher.
     pub algorithm: String,
     /// 64 bytes: initialisation vector, two blocks of key, one of padding.

@@ -6,7 +6,7 @@
 
 use super::canonical::{canonical, is_unambiguous};
 use super::document::{
-    Binary, ContentKey, Document, Encryption, Link, Relations, Rights, User, UserKeyHints,
+    Binary, Document, EncryptedKey, Encryption, Link, Relations, Rights, User, UserKeyHints,
 };
 use super::fault::LicenceFault;
 use super::moment::Moment;
@@ -14,10 +14,10 @@ use super::signature::Signer;
 use super::user_key::{AES_256_CBC, BASIC_PROFILE, SHA_256, UserKey};
 use super::{LICENCE_MEDIA_TYPE, Licence};
 use crate::Error;
+use crate::keys::{ContentKey, random_uuid};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Map;
-use std::fmt::Write;
 
 /// Media type of a status document.
 const STATUS_MEDIA_TYPE: &str = "application/vnd.readium.license.status.v1.0+json";
@@ -55,13 +55,13 @@ pub struct Licensed<'p> {
     /// Its identifier in the key file.
     pub id: &'p str,
     /// Its key.
-    pub content_key: &'p [u8; 32],
+    pub content_key: &'p ContentKey,
     /// Its media type.
     pub media_type: &'p str,
     /// Its length in bytes.
     pub length: u64,
-    /// Its SHA-256.
-    pub sha256: Option<[u8; 32]>,
+    /// Its SHA-256 in hexadecimal digits.
+    pub sha256: Option<&'p str>,
     /// Its file's name.
     pub title: &'p str,
 }
@@ -77,16 +77,16 @@ pub fn issue(
     signer: &Signer,
 ) -> Result<Licence, Error> {
     let issued = Moment::now();
-    let id = uuid()?;
+    let id = random_uuid()?;
     signer.certificate().check_dates(issued)?;
-    let content_key = user_key.seal(licensed.content_key)?;
+    let content_key = user_key.seal(licensed.content_key.bytes())?;
     let mut document = Document {
         provider: uri(&terms.provider, "the provider")?,
         issued,
         updated: None,
         encryption: Encryption {
             profile: BASIC_PROFILE.to_owned(),
-            content_key: ContentKey {
+            content_key: EncryptedKey {
                 algorithm: AES_256_CBC.to_owned(),
                 encrypted_value: Binary(content_key),
             },
@@ -129,7 +129,7 @@ fn links(terms: &Terms, licensed: &Licensed<'_>, id: &str) -> Result<Vec<Link>, 
         Link {
             title: Some(licensed.title.to_owned()).filter(|title| !title.is_empty() && is_unambiguous(title)),
             length: Some(licensed.length).filter(|length| *length > 0),
-            hash: licensed.sha256.map(hexadecimal),
+            hash: licensed.sha256.map(str::to_owned),
             ..link("publication", &terms.publication_url, "the publication's URL", licensed.media_type)?
         },
         link("hint", &terms.hint_url, "the hint's URL", "text/html")?,
@@ -217,23 +217,4 @@ fn uri(value: &str, what: &'static str) -> Result<String, LicenceFault> {
             Err(LicenceFault::Term { what, problem })
         }
     }
-}
-
-/// A random UUID (RFC 9562, section 5.4).
-fn uuid() -> Result<String, Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(cipherloom::Error::Random)?;
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let digits = hexadecimal(bytes);
-    let parts = [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]];
-    Ok(parts.join("-"))
-}
-
-fn hexadecimal<const N: usize>(bytes: [u8; N]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * N), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -28,7 +28,7 @@ mod tests;
 pub use canonical::canonical;
 pub use certificate::{Certificate, Roots};
 pub use document::{
-    Binary, ContentKey, Document, Encryption, Link, Relations, Rights, Signature, User, UserKeyHints,
+    Binary, Document, EncryptedKey, Encryption, Link, Relations, Rights, Signature, User, UserKeyHints,
 };
 pub use fault::LicenceFault;
 pub use issue::{Licensed, Terms, issue};

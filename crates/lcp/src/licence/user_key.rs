@@ -10,7 +10,7 @@
 
 use super::document::Document;
 use super::fault::LicenceFault;
-use crate::Error;
+use crate::{ContentKey, Error};
 use aws_lc_rs::digest;
 use cipherloom_kernels::{Aes, Backend};
 use serde_json::Value;
@@ -93,7 +93,7 @@ impl UserKey {
     /// # Errors
     /// [`LicenceFault::ProfileSecret`], [`LicenceFault::Algorithm`], [`LicenceFault::WrongPassphrase`],
     /// [`LicenceFault::ContentKey`].
-    pub fn content_key(&self, document: &Document) -> Result<Zeroizing<[u8; 32]>, LicenceFault> {
+    pub fn content_key(&self, document: &Document) -> Result<ContentKey, LicenceFault> {
         let encryption = &document.encryption;
         if encryption.profile != BASIC_PROFILE {
             return Err(LicenceFault::ProfileSecret { profile: encryption.profile.clone() });
@@ -111,7 +111,7 @@ impl UserKey {
         }
         let opened = self.open(&encryption.content_key.encrypted_value.0).ok_or(LicenceFault::ContentKey)?;
         let key: &[u8; 32] = opened.as_slice().try_into().map_err(|_| LicenceFault::ContentKey)?;
-        Ok(Zeroizing::new(*key))
+        Ok(ContentKey::new(*key))
     }
 
     /// The user's encrypted fields, by name, decrypted.

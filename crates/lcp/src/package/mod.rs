@@ -17,9 +17,13 @@ mod survey;
 mod w3c;
 pub(crate) mod xml;
 
+pub(crate) use epub::{MOST_ENCRYPTION_XML, document};
 pub use metadata::Metadata;
 pub use protection::{ProtectedResource, Protection};
+pub(crate) use protection::{fingerprint, hex};
 pub use readium::Profile;
+pub(crate) use readium::{MANIFEST, manifest, unmark};
+pub(crate) use survey::Origin;
 pub(crate) use survey::{Coding, Content, Package, Part};
 
 /// The kind of a protected publication.

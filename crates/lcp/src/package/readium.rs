@@ -131,6 +131,26 @@ pub(crate) fn mark(
     }
 }
 
+/// Says of no link any more that it is protected with LCP.
+pub(crate) fn unmark(manifest: &mut Value) {
+    for list in CONTENT {
+        if let Some(links) = manifest.get_mut(list) {
+            visit_mut(links, &mut |link| {
+                let is_protected = encrypted(link).is_some_and(|encrypted| encrypted.scheme == LCP);
+                let Some(properties) = link.get_mut("properties").and_then(Value::as_object_mut) else {
+                    return;
+                };
+                if is_protected {
+                    properties.remove("encrypted");
+                    if properties.is_empty() {
+                        link.remove("properties");
+                    }
+                }
+            });
+        }
+    }
+}
+
 /// What the manifest says of the publication.
 pub(crate) fn metadata(manifest: &Value) -> (Metadata, Option<Profile>) {
     let Some(said) = manifest.get("metadata") else { return (Metadata::default(), None) };

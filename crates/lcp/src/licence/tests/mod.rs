@@ -3,12 +3,14 @@
 mod authority;
 
 use super::*;
-use crate::Error;
+use crate::{ContentKey, Error};
 use authority::{Kind, Provider, Root, root};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::sync::LazyLock;
 
-const CONTENT_KEY: [u8; 32] = [0x5a; 32];
+static CONTENT_KEY: LazyLock<ContentKey> = LazyLock::new(|| ContentKey::new([0x5a; 32]));
+const SHA256: &str = "abababababababababababababababababababababababababababababababab";
 const PASSPHRASE: &str = "correct horse, château";
 
 fn signer(provider: &Provider) -> Result<Signer, LicenceFault> {
@@ -35,7 +37,7 @@ fn licensed() -> Licensed<'static> {
         content_key: &CONTENT_KEY,
         media_type: "application/epub+zip",
         length: 264_929,
-        sha256: Some([0xab; 32]),
+        sha256: Some(SHA256),
         title: "book.epub",
     }
 }
@@ -78,7 +80,7 @@ fn what_is_made_says_what_was_asked() {
 
         let key = UserKey::basic(PASSPHRASE);
         assert_eq!(document.encryption.content_key.encrypted_value.0.len(), 64);
-        assert_eq!(*key.content_key(document).unwrap(), CONTENT_KEY);
+        assert_eq!(key.content_key(document).unwrap(), *CONTENT_KEY);
         let fields = key.user_fields(document).unwrap();
         assert_eq!(fields, [("email".to_owned(), "u1@example.org".to_owned().into())]);
         assert_eq!(document.user.fields["name"], "Ünal");
