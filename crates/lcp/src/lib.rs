@@ -10,17 +10,22 @@
 //!
 //! - [`container`]: zip archives, read with distrust.
 //! - [`encryption_xml`]: which resources of an EPUB are encrypted.
+//! - [`protect`]: many publications at once.
 //! - [`KeyFile`]: the content keys of what was protected.
+//! - [`Notification`]: what a licence server is told.
 //! - [`Protection`]: the same for every kind of protected publication.
 #![forbid(unsafe_code)]
 
 pub mod container;
 pub mod encryption_xml;
+pub mod protect;
 
 mod error;
 mod keys;
+mod notification;
 mod package;
 
 pub use error::{Class, Error};
 pub use keys::{ContentKey, FileFacts, KeyFile, KeyRecord};
+pub use notification::{Generation, Notification};
 pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};

@@ -5,7 +5,7 @@ mod lcp;
 mod transform;
 
 pub use keygen::KeygenArguments;
-pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments};
+pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, NotifyVersion};
 pub use transform::{
     CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
     FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments,

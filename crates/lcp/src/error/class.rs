@@ -23,7 +23,8 @@ impl Error {
     pub fn class(&self) -> Class {
         use Error::*;
         match self {
-            Io { .. } | SourceChanged => Class::Io,
+            Io { .. } | SourceChanged | KeyNotKept { .. } => Class::Io,
+            SameOutput => Class::Usage,
             Library(error) => match error.class() {
                 cipherloom::ErrorClass::Usage => Class::Usage,
                 cipherloom::ErrorClass::Key => Class::Key,

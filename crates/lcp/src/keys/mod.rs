@@ -5,4 +5,5 @@ mod file;
 mod record;
 
 pub use file::KeyFile;
+pub(crate) use record::random_uuid;
 pub use record::{ContentKey, FileFacts, KeyRecord};

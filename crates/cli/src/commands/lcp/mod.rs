@@ -1,6 +1,9 @@
 //! `cipherloom lcp …`: Readium LCP. Each command stands in a file of its own.
 
 mod encrypt;
+mod notify;
+mod sources;
+mod verdicts;
 
 use crate::arguments::{LcpArguments, LcpCommand};
 use crate::exit_code::ExitCode;
