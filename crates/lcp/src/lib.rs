@@ -10,7 +10,9 @@
 //!
 //! - [`container`]: zip archives, read with distrust.
 //! - [`encryption_xml`]: which resources of an EPUB are encrypted.
+//! - [`protect`]: many publications at once.
 //! - [`KeyFile`]: the content keys of what was protected.
+//! - [`Notification`]: what a licence server is told.
 //! - [`Protection`]: the same for every kind of protected publication.
 //! - [`licence`]: licences read, checked, made and signed.
 //! - [`embed`]: puts a licence into a publication, in place.
@@ -20,11 +22,13 @@
 pub mod container;
 pub mod encryption_xml;
 pub mod licence;
+pub mod protect;
 
 mod embed;
 mod error;
 mod keys;
 mod library;
+mod notification;
 mod package;
 mod resource;
 
@@ -35,4 +39,5 @@ pub use library::{
     Check, Checked, Decrypt, Decrypted, Inspected, Issued, LicenceSummary, Place, Request, Subject, check,
     decrypt, inspect, issue_all,
 };
+pub use notification::{Generation, Notification};
 pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};

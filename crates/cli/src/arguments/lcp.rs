@@ -2,7 +2,7 @@
 
 use super::lcp_licence::{LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments};
 use super::transform::{IfExistsArgument, positive};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -33,12 +33,20 @@ pub enum LcpCommand {
     Inspect(LcpInspectArguments),
 }
 
+/// A generation of licence servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum NotifyVersion {
+    V1,
+    #[default]
+    V2,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   cipherloom lcp encrypt book.epub --out protected
   cipherloom lcp encrypt catalogue --out protected --key-file keys.json --if-exists skip    resume a stopped run
-  cipherloom lcp encrypt *.audiobook --out protected --notify https://user@lcp.example.com --notify-version 2")]
+  cipherloom lcp encrypt catalogue --out protected --notify https://lcp.example.com --notify-login login.txt")]
 pub struct LcpEncryptArguments {
     /// Publications, or folders to search for them
     #[arg(value_name = "BOOK|DIR", required = true)]
@@ -64,6 +72,37 @@ pub struct LcpEncryptArguments {
     /// How hard text that the source stores uncompressed is deflated: 1 (fast) to 9 (small)
     #[arg(long, value_name = "LEVEL", default_value = "6", value_parser = clap::value_parser!(u32).range(1..=9))]
     pub level: u32,
+    /// Tell this licence server of each book and its key
+    #[arg(long, value_name = "URL", help_heading = "Licence server")]
+    pub notify: Option<String>,
+    /// Read `user:password` for the licence server from the first line of FILE
+    #[arg(long, value_name = "FILE", requires = "notify", help_heading = "Licence server")]
+    pub notify_login: Option<PathBuf>,
+    /// Write what would be sent to FILE, one JSON object a line (mode 0600: it holds the keys)
+    #[arg(long, value_name = "FILE", help_heading = "Licence server")]
+    pub notify_file: Option<PathBuf>,
+    /// The licence server's generation: v1 (PUT /contents/ID) or v2 (POST /publications)
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "v1|v2",
+        hide_possible_values = true,
+        help_heading = "Licence server"
+    )]
+    pub notify_version: NotifyVersion,
+    /// Where readers will find the output folder's files; default: the folder's absolute path
+    #[arg(long, value_name = "URL", help_heading = "Licence server")]
+    pub public_url: Option<String>,
+    /// The provider's URI, for v2
+    #[arg(
+        long,
+        value_name = "URI",
+        default_value = "",
+        hide_default_value = true,
+        help_heading = "Licence server"
+    )]
+    pub provider: String,
     /// Worker threads; default: as many as pay on this machine
     #[arg(long, visible_alias = "threads", value_name = "N", value_parser = positive::<NonZeroUsize>, help_heading = "Running")]
     pub jobs: Option<NonZeroUsize>,

@@ -23,7 +23,8 @@ impl Error {
     pub fn class(&self) -> Class {
         use Error::*;
         match self {
-            Io { .. } | SourceChanged | Busy => Class::Io,
+            Io { .. } | SourceChanged | Busy | KeyNotKept { .. } => Class::Io,
+            SameOutput => Class::Usage,
             Library(error) => match error.class() {
                 cipherloom::ErrorClass::Usage => Class::Usage,
                 cipherloom::ErrorClass::Key => Class::Key,

@@ -202,6 +202,19 @@ pub enum Error {
         /// What is wrong; never a quotation.
         problem: &'static str,
     },
+    /// The key could not be kept, so the publication was thrown away.
+    #[error(
+        "its key could not be kept ({reason}), so the protected publication was thrown away; make room or choose another --key-file"
+    )]
+    KeyNotKept {
+        /// What the key file's system said.
+        reason: String,
+    },
+    /// Another publication of the run has the same output.
+    #[error(
+        "another publication of this run goes to the same output; give the two different names or folders"
+    )]
+    SameOutput,
     /// No record for this publication.
     #[error(
         "the key file has no record for this publication (by its SHA-256 or name); give the key file of the run that protected it"

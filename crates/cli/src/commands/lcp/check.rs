@@ -9,7 +9,7 @@ use cipherloom::{Selection, Tree};
 use cipherloom_lcp::{Check, Checked, Class, Subject};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 /// What is looked for in folders.

@@ -3,7 +3,7 @@
 use super::manifest::{self, Keys, Wanted, only_given};
 use super::secrets;
 use crate::arguments::{IfExistsArgument, LcpLicenseArguments};
-use crate::exit_code::{self, ExitCode, usage};
+use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use anyhow::Context;
 use cipherloom_lcp::licence::{LicenceFault, Moment, Rights, Terms};

@@ -6,7 +6,10 @@ mod encrypt;
 mod inspect;
 mod license;
 mod manifest;
+mod notify;
 mod secrets;
+mod sources;
+mod verdicts;
 
 use crate::arguments::{LcpArguments, LcpCommand};
 use crate::exit_code::ExitCode;
