@@ -31,6 +31,8 @@ mod library;
 mod notification;
 mod package;
 mod resource;
+#[cfg(test)]
+mod samples;
 
 pub use embed::embed;
 pub use error::{Class, Error, ResourceFault};

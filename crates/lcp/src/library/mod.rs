@@ -15,6 +15,8 @@ mod clear;
 mod decrypt;
 mod inspect;
 mod issue_all;
+#[cfg(test)]
+mod tests;
 
 pub use check::{Check, Checked, LicenceSummary, Subject, check};
 pub use decrypt::{Decrypt, Decrypted, decrypt};

@@ -23,7 +23,7 @@ mod signature;
 mod user_key;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use canonical::canonical;
 pub use certificate::{Certificate, Roots};

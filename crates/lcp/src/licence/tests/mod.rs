@@ -9,15 +9,15 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-static CONTENT_KEY: LazyLock<ContentKey> = LazyLock::new(|| ContentKey::new([0x5a; 32]));
+pub(crate) static CONTENT_KEY: LazyLock<ContentKey> = LazyLock::new(|| ContentKey::new([0x5a; 32]));
 const SHA256: &str = "abababababababababababababababababababababababababababababababab";
-const PASSPHRASE: &str = "correct horse, château";
+pub(crate) const PASSPHRASE: &str = "correct horse, château";
 
 fn signer(provider: &Provider) -> Result<Signer, LicenceFault> {
     Signer::new(provider.certificate.as_bytes(), provider.key.as_bytes())
 }
 
-fn terms() -> Terms {
+pub(crate) fn terms() -> Terms {
     Terms {
         provider: "https://provider.example.org".into(),
         hint: "the book's first word, <b>&</b> é 😀".into(),
@@ -56,8 +56,13 @@ fn authority() -> (Root, Provider) {
     (root, provider)
 }
 
-fn sound() -> Licence {
-    make(&terms(), &signer(&authority().1).unwrap()).unwrap()
+pub(crate) fn sound() -> Licence {
+    of(&terms())
+}
+
+/// A licence of these terms, from an authority of its own.
+pub(crate) fn of(terms: &Terms) -> Licence {
+    make(terms, &signer(&authority().1).unwrap()).unwrap()
 }
 
 /// The licence with one change to its text, unsigned anew.
