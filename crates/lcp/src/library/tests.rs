@@ -6,7 +6,7 @@ use crate::encryption_xml::Compression;
 use crate::licence::tests::{CONTENT_KEY, PASSPHRASE, of, sound, terms};
 use crate::licence::{Licence, Moment, UserKey};
 use crate::samples::{self, Resource, deflated, resources};
-use crate::{Class, Error, ResourceFault, embed};
+use crate::{Class, Error, embed};
 use cipherloom::IfExists;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -228,11 +228,4 @@ fn a_detached_licence_of_another_publication_is_told() {
     let checked = verdicts(&[path], &check, 1).remove(0);
     assert!(matches!(checked.problems[..], [Error::OtherPublication { length: 264_929, .. }]));
     assert_eq!(checked.opened, 2);
-}
-
-#[test]
-fn a_foreign_cipher_is_told() {
-    let fault = ResourceFault::Algorithm { found: "aes128".into() };
-    let error = Error::Resource { entry: "a".into(), fault };
-    assert!(error.to_string().contains("aes128") && error.class() == Class::Authentication);
 }
