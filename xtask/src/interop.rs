@@ -4,13 +4,13 @@
 //! a Java program over Tink, Debian packages where this process may. A peer that cannot be had is a failure.
 
 use crate::chore::Program;
-use crate::{debian, place};
+use crate::{debian, licences, place};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
 /// Programs that the stage drives, with the Debian package of each.
-const PROGRAMS: [(&str, &str); 4] =
-    [("age", "age"), ("openssl", "openssl"), ("mvn", "maven"), ("setpriv", "util-linux")];
+const PROGRAMS: [(&str, &str); 5] =
+    [("age", "age"), ("openssl", "openssl"), ("mvn", "maven"), ("npm", "npm"), ("setpriv", "util-linux")];
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
@@ -34,6 +34,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .environment("CIPHERLOOM", command)
         .environment("CIPHERLOOM_GO_PEER", go_peer()?)
         .environment("CIPHERLOOM_JAVA_PEER", java_peer()?)
+        .environment("CIPHERLOOM_LCP_LICENCES", licences::go_peer()?)
+        .environment("CIPHERLOOM_LCP_READER", licences::reader()?)
+        .environment("CIPHERLOOM_LCP_SERVER", licences::server_module()?)
         .environment("PYTHONDONTWRITEBYTECODE", "1")
         .run()
 }

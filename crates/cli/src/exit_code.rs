@@ -52,6 +52,9 @@ pub fn of_summary(summary: &Summary) -> ExitCode {
 
 /// The code for an error that ended the command.
 pub fn of(error: &anyhow::Error) -> ExitCode {
+    if let Some(error) = error.downcast_ref::<cipherloom_lcp::Error>() {
+        return of_class(error.class());
+    }
     match error.downcast_ref::<Error>() {
         Some(error) if error.is_authentication() => ExitCode::Unauthentic,
         Some(error) if error.is_key() => ExitCode::Key,
@@ -59,6 +62,17 @@ pub fn of(error: &anyhow::Error) -> ExitCode {
         _ if error.is::<UsageError>() => ExitCode::Usage,
         _ if error.is::<KeyError>() => ExitCode::Key,
         _ => ExitCode::Failure,
+    }
+}
+
+/// The code for a class of trouble with publications or licences.
+pub fn of_class(class: cipherloom_lcp::Class) -> ExitCode {
+    use cipherloom_lcp::Class;
+    match class {
+        Class::Usage => ExitCode::Usage,
+        Class::Key => ExitCode::Key,
+        Class::Authentication => ExitCode::Unauthentic,
+        Class::Content | Class::Io => ExitCode::Failure,
     }
 }
 

@@ -48,6 +48,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Verify(arguments) => commands::transform::verify(&arguments),
         Command::Rekey(arguments) => commands::transform::rekey(&arguments),
         Command::Floor(arguments) => commands::transform::floor(&arguments),
+        Command::Lcp(arguments) => commands::lcp::run(&arguments),
         Command::Plan(arguments) => commands::plan::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
         Command::Devices(arguments) => commands::devices::run(&arguments),

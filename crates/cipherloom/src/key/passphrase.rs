@@ -46,8 +46,11 @@ impl Passphrase {
         &self.bytes
     }
 
-    /// The passphrase as text, which age demands.
-    pub(crate) fn text(&self) -> Result<&str, Error> {
+    /// The passphrase as text, which age and LCP demand.
+    ///
+    /// # Errors
+    /// [`Error::PassphraseUnfit`] if it is not UTF-8.
+    pub fn text(&self) -> Result<&str, Error> {
         std::str::from_utf8(&self.bytes).map_err(|_| Error::PassphraseUnfit { problem: "is not UTF-8" })
     }
 }

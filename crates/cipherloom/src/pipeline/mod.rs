@@ -11,6 +11,7 @@
 
 mod buffers;
 mod destination;
+mod draft;
 mod folders;
 mod input;
 mod job;
@@ -25,12 +26,15 @@ mod spread;
 mod tally;
 mod to_file;
 mod worker;
+mod workers;
 
 pub use destination::check;
+pub use draft::Draft;
 pub use job::{IfExists, Job, Links, Work};
 pub use range::{SealedFile, open_range};
 pub use single::translate_stream;
 pub use to_file::translate_to_file;
+pub use workers::on_workers;
 
 use crate::Error;
 use crate::plan::Plan;
@@ -57,18 +61,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
     let made = destination::prepare(tree, job, &tally, observer)?;
     let queue = Queue::new(plan);
     let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
-    std::thread::scope(|scope| {
-        for _ in 1..plan.threads {
-            // A system that refuses another thread gets its work done by those that are there.
-            let (parent, mut worker) = (spread::Parent::here(), Worker::new(run));
-            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
-                parent.leave();
-                worker.work();
-            });
-        }
-        // This thread is a worker too: a small tree does not wait for another to start.
-        Worker::new(run).work();
-    });
+    workers::on_workers(plan.threads, &|| Worker::new(run).work());
     let links = destination::copy_links(tree, job, &tally, observer);
     destination::finish(tree, job, &made, &tally, observer);
     Ok(tally.summary(links, start.elapsed().as_secs_f64()))

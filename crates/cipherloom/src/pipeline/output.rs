@@ -20,7 +20,7 @@ pub(super) enum Output {
 }
 
 impl Output {
-    fn file(&self) -> &File {
+    pub(super) fn file(&self) -> &File {
         match self {
             Output::Unnamed(file) => file,
             Output::Named(file) => file.as_file(),

@@ -1,9 +1,13 @@
 //! The command line, as types. Each command's arguments stand in a file of their own.
 
 mod keygen;
+mod lcp;
+mod lcp_licence;
 mod transform;
 
 pub use keygen::KeygenArguments;
+pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, NotifyVersion};
+pub use lcp_licence::{LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments};
 pub use transform::{
     CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
     FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments,
@@ -43,6 +47,8 @@ pub enum Command {
     Verify(VerifyArguments),
     /// Decrypt and encrypt under another key in one pass; no plaintext touches the disk
     Rekey(RekeyArguments),
+    /// Readium LCP: protect e-books, make and check licences
+    Lcp(LcpArguments),
     /// Show what would run where, with which lanes, segments and buffers, and why
     Plan(PlanArguments),
     /// Tell what can be told of a file without its key

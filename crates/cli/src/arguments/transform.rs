@@ -234,6 +234,16 @@ pub enum IfExistsArgument {
     Overwrite,
 }
 
+impl From<IfExistsArgument> for cipherloom::IfExists {
+    fn from(argument: IfExistsArgument) -> cipherloom::IfExists {
+        match argument {
+            IfExistsArgument::Fail => cipherloom::IfExists::Fail,
+            IfExistsArgument::Skip => cipherloom::IfExists::Skip,
+            IfExistsArgument::Overwrite => cipherloom::IfExists::Overwrite,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum LinksArgument {
     #[default]

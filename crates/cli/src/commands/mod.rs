@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod devices;
 pub mod inspect;
 pub mod keygen;
+pub mod lcp;
 pub mod manual;
 pub mod plan;
 pub mod stream;

@@ -4,17 +4,14 @@ use super::keygen::NewKey;
 use super::{plan, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
-    IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, TreeArguments,
-    VerifyArguments,
+    LinksArgument, MachineArguments, OutputArguments, RekeyArguments, TreeArguments, VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use crate::{cache, keys, output};
 use anyhow::Context;
-use cipherloom::{
-    Backend, Entry, Format, IfExists, Job, Links, Machine, Selection, Tree, Work, machine::Calibration,
-};
+use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Selection, Tree, Work, machine::Calibration};
 use std::path::{Path, PathBuf};
 
 pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
@@ -159,11 +156,7 @@ fn binds(arguments: &FormatArguments, format: &Format) -> anyhow::Result<bool> {
 
 /// Where the outputs go.
 fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow::Result<()> {
-    job.if_exists = match output.if_exists {
-        IfExistsArgument::Fail => IfExists::Fail,
-        IfExistsArgument::Skip => IfExists::Skip,
-        IfExistsArgument::Overwrite => IfExists::Overwrite,
-    };
+    job.if_exists = output.if_exists.into();
     job.links = match output.links {
         LinksArgument::Skip => Links::Skip,
         LinksArgument::Copy => Links::Copy,

@@ -77,7 +77,7 @@ impl Folder {
         let (target, path) = self.target();
         let mode = Mode::from_raw_mode(permissions.map_or(0o666, PermissionsExt::mode) & 0o777);
         if !self.needs_names.get() {
-            let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+            let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
             match openat(target, ".", flags, mode) {
                 Ok(file) => return Ok(Output::Unnamed(file.into())),
                 // What kernels and file systems without unnamed files say.

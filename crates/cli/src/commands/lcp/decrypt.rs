@@ -1,0 +1,57 @@
+//! `cipherloom lcp decrypt`: a protected publication becomes the one that was protected.
+
+use super::secrets;
+use crate::arguments::LcpDecryptArguments;
+use crate::exit_code::{self, ExitCode};
+use crate::output;
+use cipherloom_lcp::{Class, Decrypt, Error};
+use serde_json::json;
+use std::time::Instant;
+
+pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
+    let how = Decrypt {
+        licence: secrets::licence(arguments.license.as_deref())?,
+        roots: secrets::roots(arguments.root_ca.as_deref())?,
+        user_key: secrets::user_key(arguments.passphrase_file.as_deref())?,
+        if_exists: arguments.if_exists.into(),
+    };
+    let (source, target) = (&arguments.publication, &arguments.out);
+    let start = Instant::now();
+    let result = cipherloom_lcp::decrypt(source, target, &how, arguments.running.workers());
+    let seconds = start.elapsed().as_secs_f64();
+    let running = &arguments.running;
+    match result {
+        Ok(decrypted) => {
+            if running.json {
+                output::print_json(&json!({
+                    "event": "done", "source": source.to_string_lossy(), "output": target.to_string_lossy(),
+                    "resources": decrypted.resources, "bytes": decrypted.bytes,
+                }))?;
+            } else if !running.quiet {
+                output::tell(format_args!(
+                    "decrypted {}, {} in {}",
+                    output::count(decrypted.resources as u64, "resource"),
+                    output::size(decrypted.bytes),
+                    output::duration(seconds)
+                ));
+            }
+            Ok(ExitCode::Success)
+        }
+        Err(problems) => {
+            let mut code = ExitCode::Failure;
+            for problem in &problems {
+                let path = if matches!(problem, Error::Library(_)) { target } else { source };
+                if running.json {
+                    let line = json!({ "event": "failed", "source": path.to_string_lossy(), "error": problem.to_string() });
+                    output::print_json(&line)?;
+                } else {
+                    output::tell(format_args!("cipherloom: {}: {problem}", output::printable(path)));
+                }
+                if code != ExitCode::Unauthentic || problem.class() == Class::Authentication {
+                    code = exit_code::of_class(problem.class());
+                }
+            }
+            Ok(code)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! `cipherloom lcp encrypt`: finds the publications, makes the job, plans it, runs it, reports.
+
+use super::notify::Notifier;
+use super::{sources, verdicts};
+use crate::arguments::{IfExistsArgument, LcpEncryptArguments, MachineArguments};
+use crate::commands::transform;
+use crate::exit_code::{self, ExitCode, usage};
+use crate::output;
+use crate::progress::Progress;
+use crate::report::Style;
+use anyhow::Context;
+use cipherloom::IfExists;
+use cipherloom_lcp::protect::{self, Event, Job, Observer, Outcome, Plan, Summary};
+use cipherloom_lcp::{Class, Notification};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use verdicts::{Line, Verdicts};
+
+pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
+    let asked = MachineArguments { threads: arguments.jobs, backend: arguments.backend.clone() };
+    let machine = transform::machine(&asked)?;
+    let found = sources::find(&arguments.sources, &arguments.out)?;
+    if found.sources.is_empty() && found.unlisted.is_empty() {
+        return Err(usage(
+            "no publication was found: the folders hold no .epub, .webpub, .audiobook, .divina, .lpf or .pdf",
+        ));
+    }
+    let notifier = Notifier::new(arguments)?;
+    warn_of_readable_keys(&arguments.key_file);
+    let sizes: Vec<u64> = found.sources.iter().map(|source| source.size).collect();
+    let plan = Plan::new(&sizes, &machine, machine.backend, arguments.jobs, !arguments.no_checksum);
+    let job = Job {
+        sources: found.sources,
+        out: arguments.out.clone(),
+        key_file: arguments.key_file.clone(),
+        if_exists: match arguments.if_exists {
+            IfExistsArgument::Fail => IfExists::Fail,
+            IfExistsArgument::Skip => IfExists::Skip,
+            IfExistsArgument::Overwrite => IfExists::Overwrite,
+        },
+        checksums: !arguments.no_checksum,
+        level: arguments.level,
+        backend: machine.backend,
+    };
+    let style = style(arguments);
+    let progress = Progress::default();
+    let verdicts = Verdicts::new(style, &progress);
+    for (path, error) in &found.unlisted {
+        verdicts.add(Line::failed(path, None, 0, &error.to_string()));
+    }
+    if style == Style::Verbose {
+        plan.reasons.iter().for_each(output::tell);
+    }
+    let (to_notifier, told) = channel::<Told>();
+    let untold = AtomicU64::new(0);
+    let ended = std::thread::scope(|scope| {
+        let (notifier, verdicts, untold) = (notifier.as_ref(), &verdicts, &untold);
+        scope.spawn(move || {
+            for told in told {
+                let answered = notifier.map_or(Ok(()), |notifier| notifier.tell(&told.notification));
+                if let Err(error) = answered {
+                    untold.fetch_add(1, Ordering::Relaxed);
+                    verdicts.complain(&told.output, &output::message(&error));
+                }
+            }
+        });
+        let watch =
+            Watch { job: &job, progress: &progress, verdicts, notifier, told: Mutex::new(to_notifier) };
+        let work = || protect::run(&job, &plan, &watch);
+        match style {
+            Style::Plain => progress.shown_during(sizes.iter().sum(), sizes.len() as u64, work),
+            Style::Verbose | Style::Quiet | Style::Json => work(),
+        }
+    });
+    let mut summary = ended.with_context(|| output::printable(&arguments.out))?;
+    summary.failed += found.unlisted.len() as u64;
+    let untold = untold.into_inner();
+    verdicts.end(&summary, found.passed_over, untold, &arguments.key_file)?;
+    Ok(code(&summary, untold))
+}
+
+fn code(summary: &Summary, untold: u64) -> ExitCode {
+    match summary {
+        Summary { failed: 0, .. } if untold == 0 => ExitCode::Success,
+        Summary { books: 0, skipped: 0, without_key, failed, .. } if without_key == failed => {
+            exit_code::of_class(Class::Key)
+        }
+        Summary { books: 0, skipped: 0, .. } => ExitCode::Failure,
+        _ => ExitCode::Partial,
+    }
+}
+
+fn style(arguments: &LcpEncryptArguments) -> Style {
+    match arguments {
+        LcpEncryptArguments { json: true, .. } => Style::Json,
+        LcpEncryptArguments { quiet: true, .. } => Style::Quiet,
+        LcpEncryptArguments { verbose: true, .. } => Style::Verbose,
+        _ => Style::Plain,
+    }
+}
+
+/// A notification on its way, and whose.
+struct Told {
+    output: PathBuf,
+    notification: Notification,
+}
+
+struct Watch<'w> {
+    job: &'w Job,
+    progress: &'w Progress,
+    verdicts: &'w Verdicts<'w>,
+    notifier: Option<&'w Notifier>,
+    told: Mutex<Sender<Told>>,
+}
+
+impl Observer for Watch<'_> {
+    fn advanced(&self, bytes: u64) {
+        self.progress.count_bytes(bytes);
+    }
+
+    fn ended(&self, event: &Event<'_>) {
+        self.progress.count_file();
+        self.verdicts.add(Line::new(event));
+        if let (Outcome::Done { record, metadata, .. }, Some(notifier), Some(output)) =
+            (&event.outcome, self.notifier, event.output)
+        {
+            let relative = output.strip_prefix(&self.job.out).unwrap_or(output);
+            let location = notifier.location(relative);
+            let provider = notifier.provider();
+            let notification = Notification::new(notifier.generation, record, metadata, &location, provider);
+            let told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            // The thread that sends takes until this sender is gone.
+            let _ = told.send(Told { output: output.to_owned(), notification });
+        }
+    }
+}
+
+#[cfg(unix)]
+fn warn_of_readable_keys(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or(0);
+    if mode & 0o077 != 0 {
+        output::warn(format_args!(
+            "{}: others may read this key file; `chmod 600` keeps it yours",
+            output::printable(path)
+        ));
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_of_readable_keys(_path: &Path) {}

@@ -1,0 +1,97 @@
+//! A source file: read by position, from many threads, and noticed when it changes.
+
+use crate::Error;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// A file that is read.
+#[derive(Debug)]
+pub struct Source {
+    file: File,
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Source {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it cannot be opened, [`Error::NotAPublication`] if it is none (a folder, a device).
+    pub fn open(path: &Path) -> Result<Source, Error> {
+        Source::of(File::open(path).map_err(|error| Error::io("open the publication", error))?)
+    }
+
+    /// A file that is open already.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn of(file: File) -> Result<Source, Error> {
+        let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
+        if !metadata.is_file() {
+            return Err(Error::NotAPublication { problem: "this is not a file" });
+        }
+        Ok(Source { file, len: metadata.len(), modified: metadata.modified().ok() })
+    }
+
+    /// The length in bytes when it was opened.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it had no byte when it was opened.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Fills `buffer` from `offset`.
+    ///
+    /// # Errors
+    /// [`Error::ZipDamaged`] if the file ends before, [`Error::Io`] if it cannot be read.
+    pub fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
+                Ok(0) => return Err(Error::damaged("it ends before what its directory promises")),
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Error::io("read the publication", error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails if the file was written to since it was opened.
+    ///
+    /// # Errors
+    /// [`Error::SourceChanged`]; [`Error::Io`] if its attributes cannot be read.
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        let metadata = self.file.metadata().map_err(|error| Error::io("read the attributes", error))?;
+        let is_same = metadata.len() == self.len && metadata.modified().ok() == self.modified;
+        if is_same { Ok(()) } else { Err(Error::SourceChanged) }
+    }
+
+    pub(super) fn begins_like_a_zip(&self) -> bool {
+        let mut first = [0; 4];
+        self.read_exact(&mut first, 0).is_ok() && first == *b"PK\x03\x04"
+    }
+}
+
+#[cfg(unix)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
+}
+
+#[cfg(windows)]
+pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}

@@ -1,0 +1,94 @@
+//! A licence goes in, also after a crash, and nothing else moves.
+
+use super::*;
+use crate::container::Source;
+use crate::licence::tests::sound;
+use crate::samples;
+use std::fs;
+use std::path::PathBuf;
+
+fn book() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("book.epub");
+    samples::write(&path, &samples::resources(), 0);
+    (folder, path)
+}
+
+fn licence_in(path: &Path) -> Option<Vec<u8>> {
+    let archive = Archive::read(Source::open(path).unwrap()).unwrap();
+    let index = archive.find("META-INF/license.lcpl")?;
+    Some(archive.read_whole(&archive.entries()[index], 1 << 20).unwrap())
+}
+
+#[test]
+fn the_publication_stays_where_it_is_and_the_last_licence_counts() {
+    let (_folder, path) = book();
+    let before = fs::read(&path).unwrap();
+    assert_eq!(licence_in(&path), None);
+    for _ in 0..3 {
+        let licence = sound();
+        embed(&path, &licence).unwrap();
+        assert!(fs::read(&path).unwrap().starts_with(&before));
+        assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
+        let archive = Archive::read(Source::open(&path).unwrap()).unwrap();
+        assert_eq!(archive.entries().len(), 7);
+    }
+}
+
+#[test]
+fn an_append_that_a_crash_cut_short_is_made_good() {
+    let (_folder, path) = book();
+    let before = fs::read(&path).unwrap();
+    embed(&path, &sound()).unwrap();
+    let after = fs::read(&path).unwrap();
+    let licence = sound();
+    let tail = after.len() - before.len();
+    for cut in (1..tail).step_by(251).chain([1, 2, 29, 30, 31, tail - 23, tail - 22, tail - 1]) {
+        fs::write(&path, &after[..before.len() + cut]).unwrap();
+        embed(&path, &licence).unwrap();
+        assert!(fs::read(&path).unwrap().starts_with(&before), "{cut}");
+        assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes(), "{cut}");
+    }
+    // Blocks that were never written read as zeros.
+    fs::write(&path, [&before[..], &[0; 70_000]].concat()).unwrap();
+    embed(&path, &licence).unwrap();
+    assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
+}
+
+#[test]
+fn what_is_no_torn_licence_is_not_cut_off() {
+    let (_folder, path) = book();
+    let before = fs::read(&path).unwrap();
+    for spoilt in
+        [[&before[..], &b"something else ".repeat(6000)].concat(), before[..before.len() - 30].to_vec()]
+    {
+        fs::write(&path, &spoilt).unwrap();
+        assert!(matches!(embed(&path, &sound()), Err(Error::ZipDamaged { .. } | Error::NotAZip)));
+        assert_eq!(fs::read(&path).unwrap(), spoilt);
+    }
+}
+
+#[test]
+fn a_publication_of_more_than_4_gibibytes_takes_one_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("film.epub");
+    samples::write(&path, &samples::resources(), (4 << 30) + 5);
+    let licence = sound();
+    embed(&path, &licence).unwrap();
+    embed(&path, &licence).unwrap();
+    assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
+    assert!(fs::metadata(&path).unwrap().len() > 4 << 30);
+}
+
+#[test]
+fn two_programs_do_not_write_at_once_and_unprotected_books_take_none() {
+    let (_folder, path) = book();
+    let other = File::open(&path).unwrap();
+    other.lock().unwrap();
+    assert!(matches!(embed(&path, &sound()), Err(Error::Busy)));
+    other.unlock().unwrap();
+    samples::write(&path, &[], 0);
+    let before = fs::read(&path).unwrap();
+    assert!(matches!(embed(&path, &sound()), Err(Error::NotProtected)));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}

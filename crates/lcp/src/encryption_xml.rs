@@ -1,0 +1,242 @@
+//! `META-INF/encryption.xml`: which resources of an EPUB are encrypted, and how (EPUB OCF 3.3, section 4.2.6.3.2; XML
+//! Encryption 1.1; Readium LCP, section 4.3).
+//!
+//! ```xml
+//! <encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+//!   <EncryptedData xmlns="http://www.w3.org/2001/04/xmlenc#">
+//!     <EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes256-cbc"/>
+//!     <KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#">
+//!       <RetrievalMethod URI="license.lcpl#/encryption/content_key"
+//!                        Type="http://readium.org/2014/01/lcp#EncryptedContentKey"/>
+//!     </KeyInfo>
+//!     <CipherData><CipherReference URI="OEBPS/chapter%201.xhtml"/></CipherData>
+//!     <EncryptionProperties><EncryptionProperty>
+//!       <Compression xmlns="http://www.idpf.org/2016/encryption#compression" Method="8" OriginalLength="1234"/>
+//!     </EncryptionProperty></EncryptionProperties>
+//!   </EncryptedData>
+//! </encryption>
+//! ```
+//!
+//! What a document has already (obfuscated fonts, comments, other namespaces) stays as it is, byte for byte: new
+//! elements go in front of the root's end.
+
+use crate::Error;
+use crate::package::href;
+use crate::package::xml::{self, Node, Tag};
+use std::fmt::Write as _;
+
+/// The entry's name.
+pub const NAME: &str = "META-INF/encryption.xml";
+
+/// AES-256 in CBC mode as XML Encryption names it: the only cipher of LCP's resources.
+pub const AES_256_CBC: &str = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
+
+/// The kind of key that says "LCP".
+pub(crate) const CONTENT_KEY_TYPE: &str = "http://readium.org/2014/01/lcp#EncryptedContentKey";
+const CONTENT_KEY_URI: &str = "license.lcpl#/encryption/content_key";
+
+/// Fonts made useless outside of their book; no encryption (EPUB 3.3, section 4.4; Adobe's older method).
+const OBFUSCATIONS: [&str; 2] = ["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"];
+
+const ROOT: &str = "<encryption xmlns=\"urn:oasis:names:tc:opendocument:xmlns:container\">";
+pub(crate) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+
+/// One `EncryptedData`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EncryptedResource {
+    /// The entry's name (`CipherReference`, unescaped).
+    pub path: String,
+    /// The algorithm's URI.
+    pub algorithm: String,
+    /// Whether the key is an LCP licence's content key.
+    pub is_lcp: bool,
+    /// How it was compressed before it was encrypted, if that is said.
+    pub compression: Option<Compression>,
+}
+
+impl EncryptedResource {
+    /// Whether this is a font's obfuscation, which every reading system undoes without a key.
+    #[must_use]
+    pub fn is_obfuscated(&self) -> bool {
+        OBFUSCATIONS.contains(&self.algorithm.as_str())
+    }
+}
+
+/// The `Compression` element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compression {
+    /// 0 for none, 8 for raw deflate.
+    pub method: u16,
+    /// Bytes before compression and encryption.
+    pub original_len: u64,
+}
+
+/// A resource to be listed as protected with LCP.
+#[derive(Debug, Clone, Copy)]
+pub struct Protected<'p> {
+    /// The entry's name.
+    pub path: &'p str,
+    /// How it is compressed.
+    pub compression: Compression,
+}
+
+/// A parsed document.
+#[derive(Debug, Clone, Default)]
+pub struct EncryptionXml {
+    resources: Vec<EncryptedResource>,
+    /// The document up to where new elements go, without its XML declaration; empty for a new one.
+    before: String,
+    /// The rest.
+    after: String,
+}
+
+impl EncryptionXml {
+    /// Parses a document.
+    ///
+    /// # Errors
+    /// [`Error::Xml`] if it is not well formed, has another root, or lists something without saying what or how.
+    pub fn parse(bytes: &[u8]) -> Result<EncryptionXml, Error> {
+        let text = xml::text(NAME, bytes)?;
+        let text = text.as_ref();
+        let mut resources = Vec::new();
+        let mut open: Option<EncryptedResource> = None;
+        let mut depth = 0;
+        let mut insertion = None;
+        xml::walk(NAME, text, &mut |node, span| {
+            match node {
+                Node::Open(tag) => {
+                    let malformed = |problem: &str| malformed(problem, span.start);
+                    match (depth, tag.name()) {
+                        (0, "encryption") => {}
+                        (0, _) => return Err(malformed("its root element is not `encryption`")),
+                        (1, "EncryptedData") => open = Some(EncryptedResource::default()),
+                        _ => {
+                            if let Some(resource) = &mut open {
+                                note(resource, &tag, &malformed)?;
+                            }
+                        }
+                    }
+                    depth += 1;
+                }
+                Node::Close(name) => {
+                    depth -= 1;
+                    if depth == 1 && name == "EncryptedData" {
+                        let resource = open.take().unwrap_or_default();
+                        if resource.path.is_empty() || resource.algorithm.is_empty() {
+                            let problem =
+                                "an EncryptedData lacks its CipherReference or its EncryptionMethod";
+                            return Err(malformed(problem, span.start));
+                        }
+                        resources.push(resource);
+                    }
+                    if depth == 0 {
+                        insertion = Some(span);
+                    }
+                }
+                Node::Text(_) => {}
+            }
+            Ok(())
+        })?;
+        let Some(end) = insertion else { return Err(malformed("it has no root element", 0)) };
+        let (before, after) = match text[..end.end].strip_suffix("/>") {
+            // An empty root is opened.
+            Some(before) => {
+                (format!("{before}>"), format!("</{}>{}", root_name(text, end.start), &text[end.end..]))
+            }
+            None => (text[..end.start].to_owned(), text[end.start..].to_owned()),
+        };
+        Ok(EncryptionXml { resources, before: without_declaration(&before).to_owned(), after })
+    }
+
+    /// What the document lists, in its order.
+    #[must_use]
+    pub fn resources(&self) -> &[EncryptedResource] {
+        &self.resources
+    }
+
+    /// The document with these resources added.
+    #[must_use]
+    pub fn with<'p>(&self, added: impl IntoIterator<Item = Protected<'p>>) -> Vec<u8> {
+        let mut text = String::from(DECLARATION);
+        let is_new = self.before.is_empty();
+        text.push_str(if is_new { ROOT } else { &self.before });
+        text.push('\n');
+        for resource in added {
+            element(&mut text, &resource);
+        }
+        text.push_str(if is_new { "</encryption>\n" } else { &self.after });
+        text.into_bytes()
+    }
+}
+
+fn malformed(problem: &str, position: usize) -> Error {
+    Error::Xml { part: NAME.into(), problem: problem.into(), position: position as u64 }
+}
+
+/// Takes from an element inside `EncryptedData` what it says.
+fn note(
+    resource: &mut EncryptedResource,
+    tag: &Tag<'_>,
+    malformed: &dyn Fn(&str) -> Error,
+) -> Result<(), Error> {
+    match tag.name() {
+        "EncryptionMethod" => resource.algorithm = tag.attribute("Algorithm")?.unwrap_or_default(),
+        "RetrievalMethod" => resource.is_lcp = tag.attribute("Type")?.as_deref() == Some(CONTENT_KEY_TYPE),
+        "CipherReference" => {
+            let uri = tag.attribute("URI")?.unwrap_or_default();
+            resource.path = href::in_package("", &uri)
+                .ok_or_else(|| malformed("a CipherReference leads out of the publication"))?;
+        }
+        "Compression" => {
+            let number = |name| -> Result<Option<u64>, Error> {
+                Ok(tag.attribute(name)?.and_then(|digits| digits.trim().parse().ok()))
+            };
+            let (Some(method), Some(original_len)) = (number("Method")?, number("OriginalLength")?) else {
+                return Err(malformed("a Compression lacks Method or OriginalLength"));
+            };
+            let method =
+                u16::try_from(method).map_err(|_| malformed("a Compression has an unknown Method"))?;
+            resource.compression = Some(Compression { method, original_len });
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The root's name as it is written, with its prefix.
+fn root_name(text: &str, start: usize) -> &str {
+    let name = text[start..].trim_start_matches('<');
+    name.split(|end: char| end.is_whitespace() || end == '/' || end == '>').next().unwrap_or("encryption")
+}
+
+/// The text is written as UTF-8, whatever its declaration said.
+pub(crate) fn without_declaration(text: &str) -> &str {
+    match text.strip_prefix("<?xml").and_then(|rest| rest.split_once("?>")) {
+        Some((_, rest)) => rest.trim_start(),
+        None => text,
+    }
+}
+
+fn element(to: &mut String, resource: &Protected<'_>) {
+    let mut uri = String::with_capacity(resource.path.len() + 16);
+    href::escape_into(&mut uri, resource.path);
+    to.push_str("<EncryptedData xmlns=\"http://www.w3.org/2001/04/xmlenc#\"><EncryptionMethod Algorithm=\"");
+    to.push_str(AES_256_CBC);
+    to.push_str("\"/><KeyInfo xmlns=\"http://www.w3.org/2000/09/xmldsig#\"><RetrievalMethod URI=\"");
+    to.push_str(CONTENT_KEY_URI);
+    to.push_str("\" Type=\"");
+    to.push_str(CONTENT_KEY_TYPE);
+    to.push_str("\"/></KeyInfo><CipherData><CipherReference URI=\"");
+    xml::escape_into(to, &uri);
+    let Compression { method, original_len } = resource.compression;
+    let _ = writeln!(
+        to,
+        "\"/></CipherData><EncryptionProperties><EncryptionProperty><Compression \
+         xmlns=\"http://www.idpf.org/2016/encryption#compression\" Method=\"{method}\" \
+         OriginalLength=\"{original_len}\"/></EncryptionProperty></EncryptionProperties></EncryptedData>"
+    );
+}
+
+#[cfg(test)]
+#[path = "encryption_xml_tests.rs"]
+mod tests;

@@ -1,0 +1,135 @@
+//! What is kept of a protected publication: its key, and what tells which publication it belongs to.
+
+use crate::Error;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+/// The AES-256 key under which a publication's resources are encrypted; wiped when dropped.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct ContentKey([u8; 32]);
+
+impl ContentKey {
+    /// Bytes of a key.
+    pub const LEN: usize = 32;
+
+    /// A new random key.
+    ///
+    /// # Errors
+    /// If the operating system gives no random bytes.
+    pub fn generate() -> Result<ContentKey, Error> {
+        let mut key = ContentKey([0; 32]);
+        getrandom::fill(&mut key.0).map_err(cipherloom::Error::Random)?;
+        Ok(key)
+    }
+
+    /// A key of these bytes.
+    #[must_use]
+    pub fn new(bytes: [u8; 32]) -> ContentKey {
+        ContentKey(bytes)
+    }
+
+    /// The key's bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The key in base64, as licence servers take it.
+    #[must_use]
+    pub fn to_base64(&self) -> Zeroizing<String> {
+        Zeroizing::new(STANDARD.encode(self.0))
+    }
+}
+
+impl fmt::Debug for ContentKey {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("ContentKey(…)")
+    }
+}
+
+impl Serialize for ContentKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_base64())
+    }
+}
+
+impl<'de> Deserialize<'de> for ContentKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ContentKey, D::Error> {
+        let text = Zeroizing::new(String::deserialize(deserializer)?);
+        let bytes = STANDARD.decode(text.as_bytes()).map(Zeroizing::new);
+        let bytes = bytes.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
+        bytes.map(ContentKey).ok_or_else(|| serde::de::Error::custom("a content key is 32 bytes in base64"))
+    }
+}
+
+/// A file as the record remembers it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// The file's name without its folder.
+    pub name: String,
+    /// Bytes.
+    pub size: u64,
+    /// SHA-256 in hexadecimal digits; absent with `--no-checksum`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub sha256: Option<String>,
+}
+
+/// One line of a key file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRecord {
+    /// The publication's identifier: a random UUID, by which a licence server knows it.
+    pub id: String,
+    /// Its title.
+    pub title: String,
+    /// The protected publication's media type.
+    pub media_type: String,
+    /// The key.
+    pub content_key: ContentKey,
+    /// What was protected.
+    pub source: FileFacts,
+    /// What came of it.
+    pub protected: FileFacts,
+    /// What tells the protected publication from every other, also with a licence in it: see
+    /// [`crate::Protection::fingerprint`].
+    pub fingerprint: String,
+}
+
+/// A random UUID (RFC 9562, version 4).
+///
+/// # Errors
+/// If the operating system gives no random bytes.
+pub(crate) fn random_uuid() -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(cipherloom::Error::Random)?;
+    bytes[6] = bytes[6] & 0x0F | 0x40;
+    bytes[8] = bytes[8] & 0x3F | 0x80;
+    let digits = crate::package::hex(&bytes);
+    Ok([&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_shows_itself_nowhere_but_in_its_file() {
+        let key = ContentKey::generate().unwrap();
+        assert_eq!(format!("{key:?}"), "ContentKey(…)");
+        let json = serde_json::to_string(&key).unwrap();
+        assert_eq!(serde_json::from_str::<ContentKey>(&json).unwrap(), key);
+        for bad in ["\"\"", "\"AAAA\"", "\"!\"", "7"] {
+            assert!(serde_json::from_str::<ContentKey>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn identifiers_are_of_version_4() {
+        let id = random_uuid().unwrap();
+        assert_eq!(id.len(), 36);
+        assert_eq!(id.as_bytes()[14], b'4');
+        assert!(b"89ab".contains(&id.as_bytes()[19]), "{id}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Licences by the thousand: each made, signed, verified and written by whichever worker is free.
+
+use crate::keys::KeyRecord;
+use crate::licence::{Licence, Licensed, Signer, Terms, UserKey, issue};
+use crate::{Error, embed};
+use cipherloom::{Draft, IfExists};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A licence to be made.
+#[derive(Debug)]
+pub struct Request<'r> {
+    /// What it shall say.
+    pub terms: Terms,
+    /// The publication's record in the key file.
+    pub record: &'r KeyRecord,
+    /// The reader's key.
+    pub user_key: UserKey,
+    /// Where it goes.
+    pub place: Place,
+}
+
+/// Where a licence goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// To this file.
+    File(PathBuf),
+    /// Into this folder, under its identifier.
+    Folder(PathBuf),
+    /// Into this publication.
+    Publication(PathBuf),
+}
+
+/// A licence that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issued {
+    /// Its identifier.
+    pub id: String,
+    /// The file it was written to, or the publication it was put into.
+    pub output: PathBuf,
+}
+
+/// Makes every licence, with `workers` threads; `told` gets each one's number and end, from any of them.
+pub fn issue_all(
+    requests: &[Request<'_>],
+    signer: &Signer,
+    if_exists: IfExists,
+    workers: NonZeroUsize,
+    told: &(dyn Fn(usize, Result<Issued, Error>) + Sync),
+) {
+    let next = AtomicUsize::new(0);
+    cipherloom::on_workers(workers.get().min(requests.len()).max(1), &|| {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(request) = requests.get(number) else { return };
+            told(number, request.issue(signer, if_exists));
+        }
+    });
+}
+
+impl Request<'_> {
+    fn issue(&self, signer: &Signer, if_exists: IfExists) -> Result<Issued, Error> {
+        // Before the signature, which is the work.
+        if let Place::File(path) = &self.place
+            && if_exists != IfExists::Overwrite
+            && path.symlink_metadata().is_ok()
+        {
+            return Err(cipherloom::Error::OutputExists.into());
+        }
+        let record = self.record;
+        let licensed = Licensed {
+            id: &record.id,
+            content_key: &record.content_key,
+            media_type: &record.media_type,
+            length: record.protected.size,
+            sha256: record.protected.sha256.as_deref(),
+            title: &record.protected.name,
+        };
+        let licence = issue(&self.terms, &licensed, &self.user_key, signer)?;
+        let id = licence.document().id.clone();
+        let output = match &self.place {
+            Place::File(path) => write(&licence, path, if_exists)?,
+            Place::Folder(folder) => write(&licence, &folder.join(format!("{id}.lcpl")), if_exists)?,
+            Place::Publication(path) => {
+                embed(path, &licence)?;
+                path.clone()
+            }
+        };
+        Ok(Issued { id, output })
+    }
+}
+
+fn write(licence: &Licence, path: &Path, if_exists: IfExists) -> Result<PathBuf, Error> {
+    let draft = Draft::begin(path)?;
+    draft.write_at(licence.text().as_bytes(), 0)?;
+    draft.publish(if_exists)?;
+    Ok(path.to_owned())
+}

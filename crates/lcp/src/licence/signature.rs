@@ -1,0 +1,162 @@
+//! Signatures of licences (LCP 1.0, section 5): RSA PKCS#1 v1.5 with SHA-256, as the profiles have it, and ECDSA over
+//! P-256 with SHA-256, which the licence server can also make. An ECDSA value is r and s, 32 bytes each, big-endian, one
+//! after the other (XML Signature 1.1, section 6.4.3), not DER.
+
+use super::certificate::{Certificate, PublicKey};
+use super::document::{Binary, Signature};
+use super::fault::LicenceFault;
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair,
+    RSA_PKCS1_2048_8192_SHA256, RSA_PKCS1_SHA256, RsaKeyPair, UnparsedPublicKey, VerificationAlgorithm,
+};
+use rustls_pki_types::PrivateKeyDer;
+use rustls_pki_types::pem::PemObject;
+use std::fmt;
+use zeroize::{Zeroize, Zeroizing};
+
+/// URI of RSA with SHA-256.
+pub const RSA_SHA_256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
+/// URI of ECDSA with SHA-256.
+pub const ECDSA_SHA_256: &str = "http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256";
+
+impl PublicKey {
+    fn algorithm(&self) -> &'static str {
+        match self {
+            PublicKey::Rsa(_) => RSA_SHA_256,
+            PublicKey::P256(_) => ECDSA_SHA_256,
+        }
+    }
+
+    fn verify(&self, text: &[u8], value: &[u8]) -> Result<(), LicenceFault> {
+        let (algorithm, key): (&'static dyn VerificationAlgorithm, &[u8]) = match self {
+            PublicKey::Rsa(key) => (&RSA_PKCS1_2048_8192_SHA256, key),
+            PublicKey::P256(key) => (&ECDSA_P256_SHA256_FIXED, key),
+        };
+        UnparsedPublicKey::new(algorithm, key).verify(text, value).map_err(|_| LicenceFault::Signature)
+    }
+}
+
+/// Whether `signature` is the one of `text` (a canonical form) by the certificate it carries; returns the certificate.
+///
+/// # Errors
+/// [`LicenceFault::Certificate`], [`LicenceFault::CertificateKey`], [`LicenceFault::Algorithm`] if the signature's
+/// algorithm is not that of the certificate's key, [`LicenceFault::Signature`].
+pub fn verify(text: &[u8], signature: &Signature) -> Result<Certificate, LicenceFault> {
+    let certificate = Certificate::from_der(&signature.certificate.0)?;
+    let known = certificate.key.algorithm();
+    if signature.algorithm != known {
+        return Err(LicenceFault::Algorithm { what: "signature", found: signature.algorithm.clone(), known });
+    }
+    certificate.key.verify(text, &signature.value.0)?;
+    Ok(certificate)
+}
+
+/// A provider's certificate with its private key: what signs licences.
+pub struct Signer {
+    certificate: Certificate,
+    key: PrivateKey,
+}
+
+enum PrivateKey {
+    Rsa(Box<RsaKeyPair>),
+    P256(EcdsaKeyPair),
+}
+
+impl Signer {
+    /// A signer from the contents of a certificate file and of a private key file, PEM or DER.
+    ///
+    /// # Errors
+    /// As [`Certificate::from_file`]; [`LicenceFault::PrivateKey`] if the key cannot be read;
+    /// [`LicenceFault::KeyMismatch`] if it is another certificate's.
+    pub fn new(certificate: &[u8], private_key: &[u8]) -> Result<Signer, LicenceFault> {
+        let certificate = Certificate::from_file(certificate)?;
+        let key = PrivateKey::from_file(private_key)?;
+        if key.public() != certificate.key {
+            return Err(LicenceFault::KeyMismatch);
+        }
+        Ok(Signer { certificate, key })
+    }
+
+    /// The certificate.
+    #[must_use]
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// Signs `text` (a canonical form), and verifies the signature before anybody sees it: a fault of the machine
+    /// during an RSA signature can reveal the key.
+    ///
+    /// # Errors
+    /// [`LicenceFault::Signing`].
+    pub fn sign(&self, text: &[u8]) -> Result<Signature, LicenceFault> {
+        let value = self.key.sign(text).ok_or(LicenceFault::Signing)?;
+        self.certificate.key.verify(text, &value).map_err(|_| LicenceFault::Signing)?;
+        Ok(Signature {
+            certificate: Binary(self.certificate.der().to_vec()),
+            value: Binary(value),
+            algorithm: self.certificate.key.algorithm().to_owned(),
+        })
+    }
+}
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Signer").field("certificate", &self.certificate.subject).finish_non_exhaustive()
+    }
+}
+
+impl PrivateKey {
+    fn from_file(contents: &[u8]) -> Result<PrivateKey, LicenceFault> {
+        let refused = |problem| LicenceFault::PrivateKey { problem };
+        if contents.windows(10).any(|window| window == b" ENCRYPTED" || window == b"-ENCRYPTED") {
+            return Err(refused("is encrypted with a passphrase"));
+        }
+        let is_pem = contents.windows(11).any(|window| window == b"-----BEGIN ");
+        let mut key = if is_pem {
+            PrivateKeyDer::from_pem_slice(contents).map_err(|_| refused("is not in its file, or damaged"))?
+        } else {
+            PrivateKeyDer::try_from(Zeroizing::new(contents.to_vec()).to_vec())
+                .map_err(|_| refused("cannot be read"))?
+        };
+        let parsed = PrivateKey::from_der(&key);
+        key.zeroize();
+        parsed.ok_or(refused("cannot be read, or is of another kind"))
+    }
+
+    fn from_der(key: &PrivateKeyDer<'_>) -> Option<PrivateKey> {
+        let rsa = |pair: RsaKeyPair| PrivateKey::Rsa(Box::new(pair));
+        let p256 = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        match key {
+            PrivateKeyDer::Pkcs1(der) => RsaKeyPair::from_der(der.secret_pkcs1_der()).ok().map(rsa),
+            PrivateKeyDer::Sec1(der) => {
+                EcdsaKeyPair::from_private_key_der(p256, der.secret_sec1_der()).ok().map(PrivateKey::P256)
+            }
+            PrivateKeyDer::Pkcs8(der) => {
+                let der = der.secret_pkcs8_der();
+                let ecdsa = || EcdsaKeyPair::from_pkcs8(p256, der).ok().map(PrivateKey::P256);
+                RsaKeyPair::from_pkcs8(der).ok().map(rsa).or_else(ecdsa)
+            }
+            _ => None,
+        }
+    }
+
+    fn public(&self) -> PublicKey {
+        match self {
+            PrivateKey::Rsa(pair) => PublicKey::Rsa(pair.public_key().as_ref().to_vec()),
+            PrivateKey::P256(pair) => PublicKey::P256(pair.public_key().as_ref().to_vec()),
+        }
+    }
+
+    fn sign(&self, text: &[u8]) -> Option<Vec<u8>> {
+        let random = SystemRandom::new();
+        match self {
+            PrivateKey::Rsa(pair) => {
+                let mut value = vec![0; pair.public_modulus_len()];
+                pair.sign(&RSA_PKCS1_SHA256, &random, text, &mut value).ok()?;
+                Some(value)
+            }
+            PrivateKey::P256(pair) => pair.sign(&random, text).ok().map(|value| value.as_ref().to_vec()),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The little that is needed of XML: a walk over a document's elements by their local names.
+//!
+//! quick-xml parses; it resolves no entity but the predefined ones and reads no DTD, so no document can grow or reach
+//! out. EPUB 3.3 (section 3.9) allows UTF-8 and UTF-16.
+
+use crate::Error;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+use std::borrow::Cow;
+
+/// Deeper than any real document nests.
+const MOST_DEPTH: usize = 64;
+
+/// One step of the walk.
+pub(crate) enum Node<'n> {
+    /// An element begins (one without content begins and ends).
+    Open(Tag<'n>),
+    /// An element ends: its local name.
+    Close(&'n str),
+    /// Text between tags, references resolved.
+    Text(Cow<'n, str>),
+}
+
+/// An element's beginning.
+pub(crate) struct Tag<'n> {
+    start: BytesStart<'n>,
+    part: &'n str,
+    position: u64,
+}
+
+impl Tag<'_> {
+    /// The name without prefix.
+    pub(crate) fn name(&self) -> &str {
+        self.start.local_name().into_inner()
+    }
+
+    /// The attribute with this local name, normalised as XML 1.0 says.
+    pub(crate) fn attribute(&self, name: &str) -> Result<Option<String>, Error> {
+        for attribute in self.start.attributes() {
+            let attribute = attribute.map_err(|error| self.malformed(error.to_string()))?;
+            if attribute.key.local_name().into_inner() == name {
+                let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+                return Ok(Some(value.map_err(|error| self.malformed(error.to_string()))?.into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn malformed(&self, problem: String) -> Error {
+        Error::Xml { part: self.part.into(), problem, position: self.position }
+    }
+}
+
+/// Where in the document a step stands, in bytes of its text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// A document's bytes as text.
+pub(crate) fn text<'b>(part: &str, bytes: &'b [u8]) -> Result<Cow<'b, str>, Error> {
+    let wide = |from: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|pair| from([pair[0], pair[1]]));
+        char::decode_utf16(units).collect::<Result<String, _>>().ok().map(Cow::Owned)
+    };
+    let text = match bytes {
+        [0xFE, 0xFF, ..] => wide(u16::from_be_bytes),
+        [0xFF, 0xFE, ..] => wide(u16::from_le_bytes),
+        [0xEF, 0xBB, 0xBF, rest @ ..] => std::str::from_utf8(rest).ok().map(Cow::Borrowed),
+        _ => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
+    };
+    text.ok_or_else(|| Error::Xml {
+        part: part.into(),
+        problem: "it is neither UTF-8 nor UTF-16, the encodings of EPUB".into(),
+        position: 0,
+    })
+}
+
+/// Walks over a whole document, whose entry is named `part`, and hands each step to `visit`.
+///
+/// # Errors
+/// [`Error::Xml`] if the document is not well formed, or what `visit` returns.
+pub(crate) fn walk(
+    part: &str,
+    text: &str,
+    visit: &mut dyn FnMut(Node<'_>, Span) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut reader = Reader::from_str(text);
+    let malformed = |position: u64, problem: String| Error::Xml { part: part.into(), problem, position };
+    let (mut depth, mut roots) = (0_usize, 0_usize);
+    loop {
+        let start = reader.buffer_position();
+        let event =
+            reader.read_event().map_err(|error| malformed(reader.error_position(), error.to_string()))?;
+        let span = Span { start: start as usize, end: reader.buffer_position() as usize };
+        let begins = matches!(event, Event::Start(_) | Event::Empty(_));
+        if begins {
+            roots += usize::from(depth == 0);
+            if roots > 1 {
+                return Err(malformed(start, "it has more than one root element".into()));
+            }
+        }
+        match event {
+            Event::Start(tag) => {
+                depth += 1;
+                if depth > MOST_DEPTH {
+                    return Err(malformed(start, format!("it nests deeper than {MOST_DEPTH} elements")));
+                }
+                visit(Node::Open(Tag { start: tag, part, position: start }), span)?;
+            }
+            Event::Empty(tag) => {
+                let name = tag.local_name().into_inner().to_owned();
+                visit(Node::Open(Tag { start: tag, part, position: start }), span)?;
+                visit(Node::Close(&name), span)?;
+            }
+            Event::End(tag) => {
+                depth = depth.saturating_sub(1);
+                visit(Node::Close(tag.local_name().into_inner()), span)?;
+            }
+            Event::Text(text) => visit(Node::Text(text.xml10_content()), span)?,
+            Event::CData(text) => visit(Node::Text(text.xml10_content()), span)?,
+            Event::GeneralRef(reference) => {
+                let resolved = match reference.resolve_char_ref() {
+                    Ok(Some(character)) => character.to_string(),
+                    Ok(None) => quick_xml::escape::resolve_predefined_entity(&reference.xml10_content())
+                        // Entities of HTML appear in titles; what they stand for matters to nothing here.
+                        .unwrap_or("\u{FFFD}")
+                        .to_owned(),
+                    Err(error) => return Err(malformed(start, error.to_string())),
+                };
+                visit(Node::Text(resolved.into()), span)?;
+            }
+            Event::Eof if depth > 0 => return Err(malformed(start, "it ends inside an element".into())),
+            Event::Eof if roots == 0 => return Err(malformed(start, "it has no element".into())),
+            Event::Eof => return Ok(()),
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+    }
+}
+
+/// Appends text with what XML reserves escaped, fit for attributes in double quotes.
+pub(crate) fn escape_into(to: &mut String, text: &str) {
+    for character in text.chars() {
+        match character {
+            '&' => to.push_str("&amp;"),
+            '<' => to.push_str("&lt;"),
+            '>' => to.push_str("&gt;"),
+            '"' => to.push_str("&quot;"),
+            _ => to.push(character),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Protects publications, many at once.
+//!
+//! ```text
+//! books ─> worker: survey ─> parts of the book ─┬> worker 1: read ─> (deflate) ─> CBC in lanes ─> write ┐
+//!                                               └> worker N: read ─> (deflate) ─> CBC in lanes ─> write ┴> last one:
+//!      ┌── directory and checksum ── all parts written ──────────────────────────────────────────────────── ┘
+//!      └> committer: key records to stable storage ─> names ─> report
+//! ```
+//!
+//! The parts of all books form one queue: a worker takes the next book that nobody has looked at; when there is none, it
+//! helps with one that is under way. Within a book CBC is a chain for each part, so a worker keeps many parts in flight
+//! and encrypts them interleaved. Nearly every part's length in the output is known before it is encrypted, and with it
+//! every offset, so any worker writes any part at any time. One thread of its own gives books their names: it waits for
+//! the disk, and the workers do not.
+
+mod book;
+mod checksum;
+mod committer;
+mod deflation;
+mod event;
+mod fill;
+mod lane;
+mod plan;
+mod queue;
+mod round;
+mod worker;
+
+pub use event::{Event, Observer, Outcome, Summary};
+pub use plan::Plan;
+
+use crate::Error;
+use crate::keys::KeyFile;
+use cipherloom::{Backend, IfExists};
+use committer::Committer;
+use event::Tally;
+use queue::Queue;
+use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::time::Instant;
+use worker::Worker;
+
+/// A publication to be protected.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its size in bytes, as far as planning goes.
+    pub size: u64,
+    /// The folder below the output folder that its output goes to; empty for that folder itself.
+    pub folder: PathBuf,
+}
+
+/// What to do with publications, and where what comes of them goes.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The publications.
+    pub sources: Vec<Source>,
+    /// The output folder.
+    pub out: PathBuf,
+    /// The file that gets the content keys.
+    pub key_file: PathBuf,
+    /// What to do where an output's name is taken.
+    pub if_exists: IfExists,
+    /// Whether SHA-256 of sources and outputs are taken.
+    pub checksums: bool,
+    /// Deflate level, 1 to 9, for text that a source stores uncompressed.
+    pub level: u32,
+    /// The AES backend.
+    pub backend: Backend,
+}
+
+/// Protects every publication of `job`. Returns when all have ended, well or not.
+///
+/// # Errors
+/// If nothing could be started at all: the output folder cannot be made, or the key file not opened. What goes wrong with
+/// single publications is told to `observer` and counted in the summary.
+pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, Error> {
+    let start = Instant::now();
+    std::fs::create_dir_all(&job.out).map_err(|error| Error::io("make the output folder", error))?;
+    let keys = KeyFile::open(&job.key_file)?;
+    let tally = Tally::new(observer);
+    let queue = Queue::new(job, plan);
+    let (to_committer, finished) = channel();
+    let committer = Committer { job, tally: &tally, keys };
+    std::thread::scope(|scope| {
+        scope.spawn(move || committer.work(&finished));
+        let to_committer = to_committer;
+        let work = || Worker::new(job, plan, &queue, &tally, to_committer.clone()).work();
+        cipherloom::on_workers(plan.threads, &work);
+    });
+    Ok(tally.summary(start.elapsed().as_secs_f64()))
+}
