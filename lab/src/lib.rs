@@ -11,6 +11,7 @@
 //!   equals an independent implementation's.
 //! - [`experiments`]: what is run, by name.
 //! - [`external`]: programs of other origin, compiled when this machine can.
+//! - [`report`]: one page for a folder of records.
 //! - [`commands`]: what the binary does.
 #![forbid(unsafe_code)]
 
@@ -20,3 +21,4 @@ pub mod external;
 pub mod measure;
 pub mod progress;
 pub mod record;
+pub mod report;

@@ -1,6 +1,6 @@
 //! `cipherloom-lab`: when does parallelism pay? See the library for what it does.
 
-use cipherloom_lab::commands::{compare, list, run};
+use cipherloom_lab::commands::{compare, list, report, run};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -22,6 +22,8 @@ enum Command {
     List,
     /// Run experiments and write a record of each
     Run(run::Options),
+    /// Make one page of a folder of records: answers, plots, published figures beside measured ones
+    Report(report::Options),
     /// Set two records of one experiment side by side
     Compare(compare::Options),
 }
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         Command::Run(options) => run::run(&options),
+        Command::Report(options) => report::run(&options),
         Command::Compare(options) => compare::run(&options),
     };
     match done {

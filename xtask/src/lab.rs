@@ -1,11 +1,14 @@
 //! The lab, built with the release profile: for `cargo xtask bench kernels`, and as a stage of the tests.
 
 use crate::chore::Program;
-use crate::{debian, place};
+use crate::{debian, interop, place};
 use anyhow::{Result, ensure};
 
 /// What the lab's C programs include and link. intel-ipsec-mb is there for x86-64 alone, and the lab does without.
 const PACKAGES: [&str; 3] = ["gcc", "libc6-dev", "libssl-dev"];
+
+/// Tells the lab which interpreter has gmpy2, whose build of GMP the long integers are measured beside.
+const PYTHON: &str = "CIPHERLOOM_LAB_PYTHON";
 
 /// Makes sure that the lab can build its C programs.
 ///
@@ -22,7 +25,12 @@ pub(crate) fn ensure_packages() -> Result<()> {
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     ensure_packages()?;
     let build = ["run", "--release", "--locked", "--package", "cipherloom-lab", "--"];
-    Program::cargo().folder(place::root()).args(build).args(arguments).run()
+    Program::cargo()
+        .folder(place::root())
+        .args(build)
+        .args(arguments)
+        .environment(PYTHON, interop::python()?)
+        .run()
 }
 
 /// Every experiment in its quick form: all results are checked, and a record of each is written. What it measures is

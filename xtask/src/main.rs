@@ -11,6 +11,7 @@ mod interop;
 mod lab;
 mod layers;
 mod place;
+mod report;
 mod test;
 mod vectors;
 
@@ -36,6 +37,8 @@ enum Chore {
     Vectors(vectors::Options),
     /// Drive the release build against other programs, in both directions
     Interop(interop::Options),
+    /// Make the lab's page from the committed records and look at it in Chromium
+    Report,
     /// Build every fuzz target and run each for a while
     Fuzz(fuzz::Options),
     /// Measure the command beside its peers on this machine
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Chore::Deny => deny::run(),
         Chore::Vectors(options) => vectors::run(&options),
         Chore::Interop(options) => interop::run(&options),
+        Chore::Report => report::run(),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Armv8 => armv8::run(),

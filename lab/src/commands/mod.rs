@@ -2,4 +2,5 @@
 
 pub mod compare;
 pub mod list;
+pub mod report;
 pub mod run;

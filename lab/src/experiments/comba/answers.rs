@@ -43,28 +43,26 @@ impl Table<'_> {
     }
 
     fn thread_creation(&self) -> Answer {
-        let ways = [
-            ("pool Mx", "Mx on a pool that stays"),
-            ("pool 2x", "2x on a pool that stays"),
-            ("spawned Mx", "Mx with threads made for each product"),
-            ("spawned 2x", "2x with threads made for each product"),
-        ];
-        let found = ways.map(|(variant, words)| (self.crossover(variant, "serial"), words));
-        let clauses: Vec<String> =
-            found.iter().map(|(crossover, words)| format!("{words} {}", crossover.words())).collect();
+        let found = [("pool Mx", "spawned Mx"), ("pool 2x", "spawned 2x")].map(|(pool, spawned)| {
+            [pool, spawned].map(|variant| (variant, self.crossover(variant, "serial")))
+        });
+        let sentence = {
+            let [[(_, pool), (_, spawned)], _] = &found;
+            format!(
+                "Mx on {} threads {} if they stay in a pool, and {} if they are made for each product (published with OpenMP: 32 to 128).",
+                self.threads,
+                pool.words(),
+                spawned.words()
+            )
+        };
+        let effect = |(variant, crossover): &(&str, Crossover)| {
+            let value = crossover.interval()?;
+            Some(Effect { name: format!("crossover of {variant}"), value, unit: "words".into() })
+        };
         Answer {
             question: "Was it the creation of threads that kept short products from gaining, as the authors thought?".into(),
-            sentence: format!(
-                "With {} threads, {}; published with OpenMP: from 32 to 128 words.",
-                self.threads,
-                clauses.join("; ")
-            ),
-            effects: found
-                .iter()
-                .filter_map(|(crossover, words)| {
-                    Some(Effect { name: format!("crossover, {words}"), value: crossover.interval()?, unit: "words".into() })
-                })
-                .collect(),
+            sentence,
+            effects: found.iter().flatten().filter_map(effect).collect(),
         }
     }
 
@@ -161,7 +159,7 @@ impl Crossover {
     fn words(&self) -> String {
         match self {
             Crossover::Always(least) => format!("pays at every size, from {least} words"),
-            Crossover::Between(lost, won) => format!("pays from {won} words (not yet at {lost})"),
+            Crossover::Between(lost, won) => format!("pays from {won} words on (not yet at {lost})"),
             Crossover::Never(most) => format!("does not pay up to {most} words"),
         }
     }
@@ -223,11 +221,10 @@ mod tests {
     #[test]
     fn the_crossover_is_the_first_size_after_the_last_loss() {
         assert!(
-            sentence([900, 950, 2200, 52_000])
-                .contains("a pool that stays pays from 32 words (not yet at 8)")
+            sentence([900, 950, 2200, 52_000]).contains("2 threads pays from 32 words on (not yet at 8) if")
         );
         // A win between losses is none.
-        assert!(sentence([900, 950, 4200, 52_000]).contains("pays from 384 words (not yet at 64)"));
+        assert!(sentence([900, 950, 4200, 52_000]).contains("pays from 384 words on (not yet at 64)"));
         assert!(sentence([900, 2950, 4200, 152_000]).contains("does not pay up to 384 words"));
         assert!(sentence([90, 950, 3200, 52_000]).contains("pays at every size, from 8 words"));
     }

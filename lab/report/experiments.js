@@ -1,0 +1,161 @@
+"use strict";
+// Which plots an experiment has: its record's series beside the published figures. An experiment without an entry here
+// gets plain lines over its first numeric factor.
+
+const median = series => series.wall.median;
+const perOperation = series => (series.operations > 0 ? series.operations : 1);
+const gigabytes = series => series.bytes / median(series).estimate;
+
+// A measured point: y from wall nanoseconds, with the ends of its interval.
+function point(series, x, name, y) {
+  const { estimate, low, high } = median(series);
+  const ends = [y(low), y(high)].sort((a, b) => a - b);
+  return { name, x, y: y(estimate), low: ends[0], high: ends[1] };
+}
+
+// Every series' speed against that of `base` with the same value of `factor`.
+function speedups(record, factor, base, variants) {
+  const bases = new Map(record.series.filter(s => s.variant === base).map(s => [s.factors[factor], median(s).estimate / perOperation(s)]));
+  return record.series
+    .filter(s => variants.includes(s.variant) && bases.has(s.factors[factor]))
+    .map(s => ({ name: s.variant, x: s.factors[factor], y: bases.get(s.factors[factor]) / (median(s).estimate / perOperation(s)) }));
+}
+
+const variants = record => [...new Set(record.series.map(s => s.variant))];
+const number = text => text === "" ? null : Number(text);
+
+const EXPERIMENTS = {
+  "comba"(parent, record, published) {
+    const words = published.map(row => ({ ...row, x: Number(row.words_of_32_bits), y: Number(row.ms_per_million_products) }));
+    const one = "Intel Core i7-2600";
+    const names = { modified_comba: "serial", modified_comba_2x: "2x", modified_comba_mx: "Mx" };
+    const theirs = words.filter(row => row.processor === one && row.algorithm !== "modified_comba_2x").map(row => ({
+      name: `published ${names[row.algorithm]}, ${one}`, hue: row.algorithm === "modified_comba" ? "serial" : "pool Mx", x: row.x, y: row.y, published: true }));
+    const shown = ["serial", "pool Mx", "spawned Mx", "lanes", "batch of lanes", "gmp (gmpy2)", "gmp (system)"];
+    const ours = (record?.series ?? []).filter(s => shown.includes(s.variant))
+      .map(s => ({ ...point(s, s.factors.words, s.variant, ns => ns / perOperation(s)), hue: s.variant }));
+    lines(parent, { id: "comba-time", title: "Time of one product", rows: [...d3.sort(ours, row => shown.indexOf(row.name)), ...theirs],
+      caption: "Lower is faster; both scales are logarithmic. Batches count per product, on all threads.", isBinary: true, xLabel: "words of 32 bits in a factor", yLabel: "nanoseconds a product" });
+    const gains = record ? speedups(record, "words", "serial", ["pool Mx", "pool 2x", "spawned Mx", "spawned 2x"]) : [];
+    const serial = new Map(words.filter(row => row.algorithm === "modified_comba").map(row => [row.processor + row.x, row.y]));
+    const published_gains = words.filter(row => row.algorithm === "modified_comba_mx").map(row => ({
+      name: `published Mx, ${row.processor}`, hue: `published ${row.processor}`, x: row.x, y: serial.get(row.processor + row.x) / row.y, published: true }));
+    lines(parent, { id: "comba-gain", title: "Gain of threads inside one product, over serial", rows: [...gains, ...published_gains], base: 1,
+      caption: "Above the dotted line threads pay. Where a line crosses it is the crossover.", isBinary: true, xLabel: "words of 32 bits in a factor", yLabel: "times as fast as serial" });
+    if (record) heat(parent, { id: "comba-map", title: "Everything against serial", diverging: true, unit: "times as fast", xLabel: "words of 32 bits in a factor", yLabel: "variant",
+      caption: "Times as fast as serial Modified Comba on one thread (green: faster, brown: slower).",
+      rows: speedups(record, "words", "serial", variants(record).filter(name => name !== "serial")).map(({ name, x, y }) => ({ x, y: name, value: y })) });
+  },
+
+  "s-des"(parent, record, published) {
+    const hues = { serial_s: ["serial", "per block"], rayon_8_threads_s: ["rayon, 8 threads", "per block, rayon"] };
+    const theirs = Object.entries(hues).flatMap(([column, [name, hue]]) => d3.groups(published, row => Number(row.input_bytes))
+      .map(([x, rows]) => ({ name: `published ${name}, Apple M1 Pro`, hue, x, y: x / d3.median(rows, row => Number(row[column])) / 1e9, published: true })));
+    const ours = (record?.series ?? []).map(s => ({ ...point(s, s.bytes, s.variant, ns => s.bytes / ns), hue: s.variant }));
+    lines(parent, { id: "s-des-rate", title: "Rate by size of the input", rows: [...ours, ...theirs], isBytes: true, xLabel: "bytes of input", yLabel: "GB/s",
+      caption: "Higher is faster. `copy` is what moving the bytes alone takes." });
+    if (!record) return;
+    const bases = ["per block", "table", "shuffles"];
+    const gains = bases.flatMap(base => speedups(record, "bytes", base, [`${base}, rayon`]));
+    lines(parent, { id: "s-des-gain", title: "Gain of threads, by the form of the cipher", rows: gains, base: 1, isBytes: true, xLabel: "bytes of input", yLabel: "times as fast as one thread",
+      caption: "The faster the form, the later its threads pay." });
+  },
+
+  "many-files"(parent, record, published) {
+    const grid = (record?.series ?? []).filter(s => s.factors.part === "grid" && typeof s.factors.file_bytes === "number");
+    const files = d3.max(grid, s => s.factors.files) ?? 100;
+    const best = (rows, key, value) => d3.rollups(rows, group => d3.least(group, value), key).map(([, row]) => row);
+    const ours = best(grid.filter(s => s.factors.files === files), s => `${s.variant}/${s.factors.file_bytes}`, s => median(s).estimate)
+      .map(s => ({ ...point(s, s.factors.file_bytes, s.variant, ns => ns / 1e6), threads: s.factors.threads, hue: s.variant }));
+    const rows = published.filter(row => Number(row.files) === files && row.platform !== "phi" && row.mean_ms !== "")
+      .map(row => ({ x: Number(row.file_bytes), y: number(row.mean_ms_without_anomaly) ?? Number(row.mean_ms), threads: Number(row.threads), platform: row.platform, implementation: row.implementation }));
+    const theirs = best(rows.filter(row => row.platform === "xeon2"), row => `${row.implementation}/${row.x}`, row => row.y)
+      .map(row => ({ name: `published ${row.implementation.replaceAll("_", " ")}, Xeon`, hue: row.implementation.startsWith("openmp") ? "openmp-malloc" : "published", x: row.x, y: row.y, threads: row.threads, published: true }));
+    lines(parent, { id: "many-files-time", title: `Time for ${files} files, with the best number of threads`, rows: [...ours, ...theirs], isBytes: true, xLabel: "bytes in a file", yLabel: "milliseconds",
+      caption: "Lower is faster. `copy` is the same pipeline without a cipher; published times are means of 100 runs without the anomalous ones." });
+    if (!record) return;
+    heat(parent, { id: "many-files-threads", title: `Threads against size: milliseconds for ${files} files`, facet: "variant", unit: "ms", xLabel: "bytes in a file", yLabel: "threads", xFormat: bytes,
+      caption: "Darker is slower. Rows are threads.",
+      rows: d3.sort(grid.filter(s => s.factors.files === files), s => s.factors.threads).map(s => ({ variant: s.variant, x: s.factors.file_bytes, y: `${s.factors.threads} threads`, value: median(s).estimate / 1e6 })) });
+    const buffers = record.series.filter(s => s.factors.part === "buffer-size");
+    const sized = buffers.map(s => ({ s, x: parse(s.factors.buffer) })).filter(({ x }) => x);
+    lines(parent, { id: "many-files-buffer", title: "Size of the buffer", isBytes: true, xLabel: "bytes in the buffer", yLabel: "milliseconds", yType: "linear",
+      caption: "The published program with other buffers; it had 1 KiB.", rows: sized.map(({ s, x }) => point(s, x, s.variant, ns => ns / 1e6)) });
+    tails(parent, record, "many-files", s => s.factors.part === "tail");
+  },
+
+  "aes-instructions"(parent, record, published) {
+    const clock = record?.machine.clock_gigahertz;
+    const modes = [...new Set((record?.series ?? []).map(s => s.factors.mode))].filter(Boolean);
+    for (const mode of modes) {
+      const rows = record.series.filter(s => s.factors.mode === mode && s.factors.key_bits === 128);
+      lines(parent, { id: `aes-instructions-${mode.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`, title: `AES-128, ${mode}`, isBytes: true, xLabel: "bytes a message", yLabel: "GB/s on one core",
+        caption: "Higher is faster.", rows: rows.map(s => point(s, s.factors.size, s.variant, ns => s.bytes / ns)) });
+    }
+    const theirs = published.map(row => ({ x: "MB/s per GHz", y: `published: ${row.processor}, ${row.architecture}, ${row.aes_instructions === "yes" ? "AES instructions" : "none"}`, value: Number(row.mb_per_s_per_ghz) }));
+    const largest = d3.rollups((record?.series ?? []).filter(s => s.factors.mode === "ECB" && s.factors.key_bits === 128), group => d3.greatest(group, gigabytes), s => s.variant)
+      .map(([name, s]) => ({ x: "MB/s per GHz", y: `measured: ${name}`, value: 1000 * gigabytes(s) / clock }));
+    bars(parent, { id: "aes-instructions-clock", title: "MB/s for each GHz of one core", rows: d3.sort([...largest, ...theirs], row => -row.value),
+      caption: "Measured: AES-128 in ECB mode, at the best size. Published: processors of 2008 to 2013, with and without AES instructions." });
+  },
+
+  "ctr-workers"(parent, record, published) {
+    const theirs = published.map(row => ({ name: `published ${row.implementation}, ${row.processor}, ${row.workers}`, x: Number(row.chunk_bytes), y: Number(row.mbit_per_s), published: true }));
+    const of = part => (record?.series ?? []).filter(s => s.factors.part === part && ["end-to-end", "kernel-only"].includes(s.variant));
+    const named = (s, x) => point(s, x, `${s.variant}, ${s.factors.workers} ${s.factors.workers === 1 ? "worker" : "workers"}`, ns => 8000 * s.bytes / ns);
+    const ours = of("chunk").map(s => named(s, s.factors.chunk));
+    lines(parent, { id: "ctr-workers-rate", title: "Rate by size of the chunk", isBytes: true, xLabel: "bytes a chunk", yLabel: "Mbit/s",
+      caption: "Higher is faster. End to end holds copying in and out and synchronisation; kernel only is the cipher by itself.", rows: [...ours, ...theirs] });
+    lines(parent, { id: "ctr-workers-tile", title: "Rate by size of a worker's private memory", isBytes: true, xLabel: "bytes of private memory", yLabel: "Mbit/s", caption: "Higher is faster.",
+      rows: of("tile").map(s => named(s, s.factors.tile)) });
+    const phases = ["copy-in", "compute", "copy-out", "synchronisation"];
+    const most = d3.max(record?.series ?? [], s => s.factors.workers);
+    heat(parent, { id: "ctr-workers-phases", title: "Where the time goes: microseconds of a run", unit: "µs", xLabel: "phase", yLabel: "workers", facet: "wait",
+      caption: `600 KB as published, chunks of 1 KB; 1 to ${most} workers, with a host that spins or parks. Darker is longer.`,
+      rows: (record?.series ?? []).filter(s => s.factors.part === "workers" && phases.includes(s.variant) && s.bytes === 614400)
+        .map(s => ({ wait: s.factors.wait, x: s.variant, y: `${s.factors.workers} workers`, value: Math.max(0.01, median(s).estimate / 1000) })) });
+  },
+
+  "maze"(parent, record, published) {
+    const theirs = published.filter(row => row.task === "generate").map(row => ({ name: `${row.gpu}`, x: Number(row.size), y: Number(row.frames_per_s), published: true }));
+    lines(parent, { id: "maze-rate", title: "Published: frames per second while a maze grows", rows: theirs, isBinary: true, xLabel: "cells along a side", yLabel: "frames/s",
+      caption: "GPUs of phones and tablets, 2010 to 2013; 60 is the screens' limit." });
+  },
+};
+
+function parse(buffer) {
+  const found = /(\d+)/.exec(String(buffer ?? ""));
+  return found ? Number(found[1]) : null;
+}
+
+function tails(parent, record, id, wanted) {
+  const chosen = record.series.filter(s => wanted(s) && s.walls.length >= 5);
+  const common = Object.keys(chosen[0]?.factors ?? {}).filter(key => chosen.every(s => String(s.factors[key]) === String(chosen[0].factors[key])));
+  const name = s => [s.variant, ...Object.entries(s.factors).filter(([key]) => !common.includes(key)).map(([key, value]) => key === "threads" ? `${value} threads` : value)].join(", ");
+  const rows = chosen.flatMap(s => s.walls.map(wall => ({ name: name(s), value: wall / median(s).estimate })));
+  strip(parent, { id: `${id}-tail`, title: "Every run, in medians of its series", rows, xLabel: "times the median",
+    caption: "Each stroke is a run. Right of the dashed line (10 medians) stand anomalous delays." });
+}
+
+function bars(parent, { id, title, caption, rows }) {
+  const draw = width => Plot.plot({
+    width, height: 50 + 24 * rows.length, marginLeft: 12, marginRight: 50, marginBottom: 44, style: LETTERS,
+    x: { label: "MB/s per GHz", labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: short, ticks: 5 },
+    y: { type: "band", axis: null, domain: rows.map(row => row.y) },
+    marks: [
+      Plot.barX(rows, { x: "value", y: "y", fill: row => row.y.startsWith("measured") ? "var(--c0)" : "var(--c7)", fillOpacity: 0.35 }),
+      Plot.text(rows, { y: "y", text: row => `${row.y}: ${short(row.value)}`, frameAnchor: "left", dx: 4, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 3, strokeOpacity: 0.7 }),
+    ],
+  });
+  figure(parent, { id, title, caption, rows: rows.map(row => ({ name: row.y, value: row.value })), draw });
+}
+
+function anyLines(parent, record) {
+  const counts = new Map();
+  for (const s of record.series) for (const [key, value] of Object.entries(s.factors)) if (typeof value === "number") counts.set(key, (counts.get(key) ?? new Set()).add(value));
+  const factor = d3.greatest([...counts], ([, values]) => values.size)?.[0];
+  if (!factor) return;
+  const name = s => [s.variant, ...Object.entries(s.factors).filter(([key]) => key !== factor).map(([key, value]) => `${key} ${value}`)].join(", ");
+  lines(parent, { id: `${record.experiment}-any`, title: `Time by ${factor}`, caption: "Lower is faster.", xLabel: factor, yLabel: "nanoseconds an operation",
+    rows: record.series.filter(s => typeof s.factors[factor] === "number").map(s => point(s, s.factors[factor], name(s), ns => ns / perOperation(s))) });
+}
