@@ -8,7 +8,7 @@ use crate::experiments::{Context, Findings};
 use crate::measure::{Contest, Random};
 use crate::record::Level;
 use std::fs::{self, File};
-use std::io::{Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,25 +50,20 @@ pub(super) fn run(parts: &Parts, context: &mut Context, findings: &mut Findings)
             (_, false) => &context.scratch,
         };
         let tree = Tree::even(folder, 10, 1 << 20)?;
-        let limit = match (condition == "memory limit").then(|| MemoryLimit::new(MEMORY_LIMIT)).transpose() {
-            Ok(limit) => limit,
-            Err(reason) => {
-                findings.notes.push(format!("the memory limit is left out: {reason}"));
-                continue;
-            }
-        };
-        let mut entrants = Vec::new();
+        let (mut entrants, mut limits) = (Vec::new(), Vec::new());
         for setting in settings() {
             // glibc 2.35 and later; others pass over what they do not know.
             let tunable = (condition == "huge pages").then_some(("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"));
             let (mut entrant, id) = c_program(program, "conditions", &tree, setting, "conditions", tunable)?;
             entrant.factors.insert("condition".to_owned(), Level::from(condition));
-            if let Some(Err(reason)) = limit.as_ref().map(|limit| limit.hold(id)) {
-                findings.notes.push(format!("the memory limit is left out: {reason}"));
-                entrants.clear();
-                break;
-            }
             entrants.push(entrant);
+            if condition == "memory limit" {
+                limits.push(MemoryLimit::of(id, MEMORY_LIMIT));
+            }
+        }
+        if let Some(Err(reason)) = limits.iter().find(|limit| limit.is_err()) {
+            findings.notes.push(format!("the memory limit is left out: {reason}"));
+            continue;
         }
         let disturbers = match condition {
             "busy processors" => Disturbers::busy(),
@@ -166,12 +161,12 @@ impl Drop for Disturbers {
     }
 }
 
-/// A control group of our own with a limit on memory; removed when dropped.
+/// A control group for one process, with a limit on its memory; removed when dropped.
 struct MemoryLimit(PathBuf);
 
 impl MemoryLimit {
     /// In whichever version of control groups the system has mounted.
-    fn new(bytes: u64) -> Result<MemoryLimit, String> {
+    fn of(process: u32, bytes: u64) -> Result<MemoryLimit, String> {
         let versions = [
             ("/sys/fs/cgroup", "memory.max"),
             ("/sys/fs/cgroup/unified", "memory.max"),
@@ -179,8 +174,12 @@ impl MemoryLimit {
         ];
         let mut reason = "no control groups are mounted".to_owned();
         for (root, limit) in versions {
-            let group = MemoryLimit(Path::new(root).join(format!("cipherloom-lab-{}", std::process::id())));
-            match fs::create_dir(&group.0).and_then(|()| fs::write(group.0.join(limit), bytes.to_string())) {
+            let group = MemoryLimit(Path::new(root).join(format!("cipherloom-lab-{process}")));
+            let hold = || {
+                set(&group.0.join(limit), bytes)
+                    .and_then(|()| set(&group.0.join("cgroup.procs"), process.into()))
+            };
+            match fs::create_dir(&group.0).and_then(|()| hold()) {
                 Ok(()) => return Ok(group),
                 Err(error) => {
                     reason = format!("{}: {error} (root may be needed)", group.0.join(limit).display())
@@ -189,12 +188,11 @@ impl MemoryLimit {
         }
         Err(reason)
     }
+}
 
-    /// Puts a process under the limit.
-    fn hold(&self, process: u32) -> Result<(), String> {
-        let path = self.0.join("cgroup.procs");
-        fs::write(&path, process.to_string()).map_err(|error| format!("{}: {error}", path.display()))
-    }
+/// Writes a number to a file that the system has made: where it has not, the folder is no control group.
+fn set(path: &Path, number: u64) -> io::Result<()> {
+    File::options().write(true).open(path)?.write_all(number.to_string().as_bytes())
 }
 
 impl Drop for MemoryLimit {
