@@ -4,7 +4,7 @@
 //! a Java program over Tink, Debian packages where this process may. A peer that cannot be had is a failure.
 
 use crate::chore::Program;
-use crate::{debian, place};
+use crate::{debian, lcp, place};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
@@ -34,6 +34,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .environment("CIPHERLOOM", command)
         .environment("CIPHERLOOM_GO_PEER", go_peer()?)
         .environment("CIPHERLOOM_JAVA_PEER", java_peer()?)
+        .environment("CIPHERLOOM_LCPENCRYPT", lcp::lcpencrypt()?)
+        .environment("CIPHERLOOM_EPUBCHECK", lcp::epubcheck()?)
+        .environment("CIPHERLOOM_LCP_SAMPLES", std::env::join_paths(lcp::samples()?)?)
         .environment("PYTHONDONTWRITEBYTECODE", "1")
         .run()
 }

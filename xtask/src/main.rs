@@ -9,6 +9,7 @@ mod deny;
 mod fuzz;
 mod interop;
 mod layers;
+mod lcp;
 mod place;
 mod test;
 mod vectors;
