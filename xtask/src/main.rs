@@ -10,6 +10,7 @@ mod fuzz;
 mod interop;
 mod layers;
 mod licences;
+mod lcp;
 mod place;
 mod test;
 mod vectors;
