@@ -1,7 +1,8 @@
 //! Debian packages that a chore needs: installed by apt-get when this process may, asked for when it may not.
 
 use crate::chore::{Program, is_installed};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use std::path::Path;
 
 /// Makes sure that each program is there. `wanted` holds pairs of program and the package that brings it.
 ///
@@ -23,6 +24,38 @@ pub(crate) fn ensure_packages(wanted: &[&str]) -> Result<()> {
     let is_there = |package| state(package).is_ok_and(|state| state.ends_with(" installed"));
     let missing: Vec<&str> = wanted.iter().copied().filter(|package| !is_there(package)).collect();
     install(&missing)
+}
+
+/// Fetches packages and unpacks them below `folder`, without installing them: for what is only looked at.
+///
+/// # Errors
+/// If a package cannot be fetched or unpacked, or the system is not Debian's.
+pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<()> {
+    let is_done = folder.join("unpacked");
+    let wanted = packages.join("\n");
+    if std::fs::read_to_string(&is_done).is_ok_and(|there| there == wanted) {
+        return Ok(());
+    }
+    if !is_installed("apt-get") {
+        bail!(
+            "these come from Debian's packages {}, and there is no apt-get to fetch them",
+            packages.join(", ")
+        );
+    }
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let fetch = || Program::new("apt-get").folder(folder).args(["-qq", "download"]).args(packages);
+    if fetch().run().is_err() {
+        // The list of packages may be missing or old.
+        Program::new("apt-get").args(["-qq", "update"]).run()?;
+        fetch().run()?;
+    }
+    for file in std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
+        let path = file.with_context(|| format!("cannot list {}", folder.display()))?.path();
+        if path.extension().is_some_and(|extension| extension == "deb") {
+            Program::new("dpkg-deb").arg("--extract").arg(&path).arg(folder.join("files")).run()?;
+        }
+    }
+    std::fs::write(&is_done, wanted).with_context(|| format!("cannot write {}", is_done.display()))
 }
 
 fn install(missing: &[&str]) -> Result<()> {

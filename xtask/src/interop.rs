@@ -4,7 +4,7 @@
 //! a Java program over Tink, Debian packages where this process may. A peer that cannot be had is a failure.
 
 use crate::chore::Program;
-use crate::{debian, licences, place};
+use crate::{debian, lcp, licences, place};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
@@ -37,6 +37,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         .environment("CIPHERLOOM_LCP_LICENCES", licences::go_peer()?)
         .environment("CIPHERLOOM_LCP_READER", licences::reader()?)
         .environment("CIPHERLOOM_LCP_SERVER", licences::server_module()?)
+        .environment("CIPHERLOOM_LCPENCRYPT", lcp::lcpencrypt()?)
+        .environment("CIPHERLOOM_EPUBCHECK", lcp::epubcheck()?)
+        .environment("CIPHERLOOM_LCP_SAMPLES", std::env::join_paths(lcp::samples()?)?)
         .environment("PYTHONDONTWRITEBYTECODE", "1")
         .run()
 }

@@ -10,6 +10,7 @@ mod fuzz;
 mod interop;
 mod lab;
 mod layers;
+mod lcp;
 mod licences;
 mod place;
 mod report;

@@ -59,9 +59,7 @@ fn an_append_that_a_crash_cut_short_is_made_good() {
 fn what_is_no_torn_licence_is_not_cut_off() {
     let (_folder, path) = book();
     let before = fs::read(&path).unwrap();
-    for spoilt in
-        [[&before[..], &b"something else ".repeat(6000)].concat(), before[..before.len() - 30].to_vec()]
-    {
+    for spoilt in [before[..before.len() - 30].to_vec(), before[..before.len() / 2].to_vec()] {
         fs::write(&path, &spoilt).unwrap();
         assert!(matches!(embed(&path, &sound()), Err(Error::ZipDamaged { .. } | Error::NotAZip)));
         assert_eq!(fs::read(&path).unwrap(), spoilt);

@@ -31,7 +31,7 @@ pub(crate) struct Resource {
 pub(crate) fn resources() -> Vec<Resource> {
     let key = UserKey::from_bytes(CONTENT_KEY.bytes());
     let chapter = b"<p>It was a dark and stormy night.</p>".repeat(5000);
-    let picture: Vec<u8> = (0..100_003_u32).map(|number| (number * number >> 7) as u8).collect();
+    let picture: Vec<u8> = (0..100_003_u32).map(|number| (number.wrapping_mul(number) >> 7) as u8).collect();
     [("a.xhtml", chapter, 8), ("b c.jpg", picture, 0)]
         .map(|(name, content, method)| {
             let text = if method == 8 { deflated(&content) } else { content.clone() };

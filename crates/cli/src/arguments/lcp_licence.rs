@@ -6,24 +6,28 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 const BASIC: &str = "\
-Licences of the basic profile protect nothing: how they make a key from a passphrase is public. They are for tests. Real
-protection needs a certified licence server, which makes licences for what `cipherloom lcp encrypt` writes.";
+Licences of the basic profile protect nothing: how they make a key from a passphrase is public.
+They are for tests. Real protection needs a certified licence server, which makes licences for what
+`cipherloom lcp encrypt` writes.";
 
 fn license_help() -> String {
     format!(
         "\
-The manifest is a CSV file whose first line names its columns: `publication` (its identifier in the key file, or its file
-name), one of `passphrase_file`, `passphrase_sha256` (hex digits) and `passphrase`, and as needed `output` (a file name),
-`hint`, `user`, `user_name`, `user_email`, `rights_start`, `rights_end`, `rights_print`, `rights_copy`, `publication_url`,
-`hint_url`, `status_url`. What a row leaves empty is taken from the options.
+The manifest is a CSV file whose first line names its columns: `publication` (its identifier in the
+key file, or its file name), one of `passphrase_file`, `passphrase_sha256` (hex digits) and
+`passphrase`, and as needed `output` (a file name), `hint`, `user`, `user_name`, `user_email`,
+`rights_start`, `rights_end`, `rights_print`, `rights_copy`, `publication_url`, `hint_url`,
+`status_url`. What a row leaves empty is taken from the options.
 
 {BASIC}
 
 Examples:
-  cipherloom lcp license protected/book.epub --key-file keys.json --passphrase-file p.txt --hint \"the first word\"
-      --provider https://provider.example.com --cert cert.pem --private-key key.pem --embed
-  cipherloom lcp license --manifest licences.csv --out licences --key-file keys.json --hint \"your library card\"
-      --provider https://provider.example.com --cert cert.pem --private-key key.pem"
+  cipherloom lcp license protected/book.epub --key-file keys.json --passphrase-file p.txt --embed
+      --hint \"the first word\" --provider https://provider.example.com
+      --cert cert.pem --private-key key.pem
+  cipherloom lcp license --manifest licences.csv --out licences --key-file keys.json
+      --hint \"your library card\" --provider https://provider.example.com
+      --cert cert.pem --private-key key.pem"
     )
 }
 
@@ -116,8 +120,9 @@ pub struct LcpLicenseArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --passphrase-file no resource is opened: licences are checked as far as that goes, and archives against their
-CRC-32. Only the basic profile's passphrases can be tried. Revocation lists are not looked at.
+Without --passphrase-file no resource is opened: licences are checked as far as that goes, and
+archives against their CRC-32. Only the basic profile's passphrases can be tried. Revocation lists
+are not looked at.
 
 Examples:
   cipherloom lcp check book.epub --passphrase-file p.txt --root-ca root.pem
@@ -141,8 +146,8 @@ pub struct LcpCheckArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A licence that is not signed, is over, or is another reader's opens nothing. The output's entries are those that were
-protected; a PDF comes back inside its package.
+A licence that is not signed, is over, or is another reader's opens nothing. The output's entries
+are those that were protected; a PDF comes back inside its package.
 
 Example:
   cipherloom lcp decrypt protected/book.epub --passphrase-file p.txt --out book.epub")]

@@ -64,7 +64,7 @@ fn publication_rows(inspected: &Inspected) -> Rows {
 fn licence_rows(licence: &Licence) -> Rows {
     let document = licence.document();
     let rights = document.rights.unwrap_or_default();
-    let no_limit = || Value::from("not limited");
+    let no_limit = || Value::Null;
     let number = |right: Option<i64>| right.filter(|&number| number >= 0).map_or_else(no_limit, Value::from);
     let mut rows = vec![
         ("licence", document.id.clone().into()),
@@ -114,6 +114,7 @@ fn signature_rows(licence: &Licence) -> Rows {
 fn in_words(value: &Value) -> String {
     match value {
         Value::String(text) => escaped(text),
+        Value::Null => "not limited".to_owned(),
         Value::Array(list) if list.is_empty() => "none".to_owned(),
         Value::Array(list) => list.iter().map(in_words).collect::<Vec<_>>().join(", "),
         value => value.to_string(),
