@@ -107,7 +107,7 @@ impl EncryptionXml {
                 Node::Open(tag) => {
                     let malformed = |problem: &str| malformed(problem, span.start);
                     match (depth, tag.name()) {
-                        (0, "encryption") => {}
+                        (0, "encryption") => tag.check_attributes()?,
                         (0, _) => return Err(malformed("its root element is not `encryption`")),
                         (1, "EncryptedData") => open = Some(EncryptedResource::default()),
                         _ => {

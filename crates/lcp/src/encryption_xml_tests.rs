@@ -62,6 +62,7 @@ fn malformed_documents_are_refused_with_their_place() {
         ("", "no element"),
         ("<encryption>", "ends inside"),
         ("<a/>", "root element is not"),
+        ("<encryption xmlns='urn:x' //>", "attribute"),
         ("<encryption><EncryptedData></EncryptedData></encryption>", "lacks its CipherReference"),
         ("<encryption/><encryption/>", "more than one root"),
         (&format!("<encryption>{}", "<a>".repeat(100)), "nests deeper"),

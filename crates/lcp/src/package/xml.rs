@@ -46,6 +46,14 @@ impl Tag<'_> {
         Ok(None)
     }
 
+    /// Fails if an attribute is malformed, which is otherwise noticed only when one is asked for.
+    pub(crate) fn check_attributes(&self) -> Result<(), Error> {
+        match self.start.attributes().find_map(Result::err) {
+            None => Ok(()),
+            Some(error) => Err(self.malformed(error.to_string())),
+        }
+    }
+
     fn malformed(&self, problem: String) -> Error {
         Error::Xml { part: self.part.into(), problem, position: self.position }
     }

@@ -2,13 +2,13 @@
 
 use super::checksum::Checksum;
 use super::committer::Finished;
-use super::{Job, Source};
+use super::{Job, Source, naming};
 use crate::Error;
 use crate::container::records::{self, Written};
 use crate::container::{Entry, Method};
 use crate::keys::{ContentKey, FileFacts, KeyRecord, random_uuid};
 use crate::package::{self, Coding, Content, Metadata, Package, Part};
-use cipherloom::{Draft, IfExists};
+use cipherloom::Draft;
 use cipherloom_kernels::Aes;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -79,8 +79,8 @@ impl Book {
         let opened = crate::container::Source::open(&source.path);
         let package =
             opened.and_then(|file| Package::survey(file, &source.path)).map_err(|error| (error, None))?;
-        let output = output_path(job, source, &package);
-        match has_way(job, source, &output, claim) {
+        let output = naming::output_path(job, source, &package);
+        match naming::has_way(job, source, &output, claim) {
             Ok(true) => {}
             Ok(false) => return Ok(Begun::Skipped(output)),
             Err(error) => return Err((error, Some(output))),
@@ -308,29 +308,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-fn output_path(job: &Job, source: &Source, package: &Package) -> PathBuf {
-    let mut name = source.path.file_stem().unwrap_or_default().to_owned();
-    name.push(".");
-    name.push(package.kind.extension());
-    job.out.join(&source.folder).join(name)
-}
-
-/// Whether the output is to be made; an error if it must not.
-fn has_way(job: &Job, source: &Source, output: &Path, claim: &dyn Fn(&Path) -> bool) -> Result<bool, Error> {
-    if !claim(output) {
-        return Err(Error::SameOutput);
-    }
-    let Ok(there) = std::fs::canonicalize(output) else { return Ok(true) };
-    if std::fs::canonicalize(&source.path).is_ok_and(|source| source == there) {
-        return Err(cipherloom::Error::SameFile.into());
-    }
-    match job.if_exists {
-        IfExists::Overwrite => Ok(true),
-        IfExists::Skip => Ok(false),
-        IfExists::Fail => Err(cipherloom::Error::OutputExists.into()),
-    }
 }
 
 /// Bytes of the source that a part is made of.

@@ -20,6 +20,7 @@ mod deflation;
 mod event;
 mod fill;
 mod lane;
+mod naming;
 mod plan;
 mod queue;
 mod round;

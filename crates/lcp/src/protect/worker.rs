@@ -30,8 +30,8 @@ pub(super) struct Worker<'r, 'j> {
     read_back: Vec<u8>,
     header: Vec<u8>,
     /// States of inflate and deflate that no lane uses.
-    inflations: Vec<Box<Inflation>>,
-    deflations: Vec<Box<Deflation>>,
+    inflations: Vec<Inflation>,
+    deflations: Vec<Deflation>,
 }
 
 impl<'r, 'j> Worker<'r, 'j> {
@@ -172,13 +172,13 @@ impl<'r, 'j> Worker<'r, 'j> {
         if lane.needs_inflation(entry) {
             let mut inflation = self.inflations.pop().unwrap_or_default();
             inflation.restart();
-            lane.inflation = Some(inflation);
+            lane.inflation = Some(Box::new(inflation));
         }
         if lane.coding == Coding::Deflated {
-            let new = || Box::new(Deflation::new(self.job.level));
+            let new = || Deflation::new(self.job.level);
             let mut deflation = self.deflations.pop().unwrap_or_else(new);
             deflation.restart();
-            lane.deflation = Some(deflation);
+            lane.deflation = Some(Box::new(deflation));
         }
     }
 
@@ -202,8 +202,8 @@ impl<'r, 'j> Worker<'r, 'j> {
     /// A part has ended, well or not.
     fn end(&mut self, book: &Book, slot: usize, result: Result<(), Error>) {
         if let Some(lane) = self.lanes[slot].take() {
-            self.inflations.extend(lane.inflation);
-            self.deflations.extend(lane.deflation);
+            self.inflations.extend(lane.inflation.map(|inflation| *inflation));
+            self.deflations.extend(lane.deflation.map(|deflation| *deflation));
         }
         if let Err(error) = result {
             book.fail(error);
