@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// A machine is called busy if others take more than this share of its processors.
 const BUSY: f64 = 0.05;
 
+/// The same for the moment before the run, which has only some thirty ticks a processor to count.
+const BUSY_BEFORE: f64 = 0.15;
+
 /// Kernel ticks in a second, as `/proc/stat` counts on every common Linux.
 const TICKS: f64 = 100.0;
 
@@ -84,7 +87,7 @@ impl LoadWatch {
             busy_before: self.busy_before,
             others_during,
             stolen_during,
-            is_busy: self.busy_before.max(others_during).max(stolen_during) > BUSY,
+            is_busy: self.busy_before > BUSY_BEFORE || others_during.max(stolen_during) > BUSY,
         }
     }
 }

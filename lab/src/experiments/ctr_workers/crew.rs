@@ -1,11 +1,13 @@
 //! A crew of workers with private memories: each has a tile, into which a piece of its part is copied, encrypted there,
-//! and copied out, as accelerator cores with a small local store do it. The host starts all and waits for all.
+//! and copied out, as accelerator cores with a small local store do it. The host starts all, is itself the first of them (so
+//! that there are no more threads than workers), and waits for all. Each stays on a core of its own.
 //!
 //! ```text
-//! host    |prepare|start ..................................................... all done|
-//! worker       .. |copy in|compute|copy out|copy in|compute|copy out| ...            |
+//! host    |start|copy in|compute|copy out|copy in|compute|copy out| ... |wait for all|
+//! worker    ..|copy in|compute|copy out|copy in|compute|copy out| ... |
 //! ```
 
+use super::affinity::Pinned;
 use super::setting::{Setting, Wait};
 use cipherloom_kernels::Aes;
 use std::hint::spin_loop;
@@ -58,6 +60,8 @@ const END: usize = usize::MAX / 2;
 /// Threads that live as long as this value.
 pub(super) struct Crew {
     shared: Arc<Shared>,
+    /// The host's private memory.
+    tile: Vec<u8>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -86,14 +90,15 @@ impl Crew {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || shared.work(worker))
         };
-        Crew { threads: (0..setting.workers).map(hire).collect(), shared }
+        Crew { threads: (1..setting.workers).map(hire).collect(), tile: vec![0; setting.tile], shared }
     }
 
-    /// One run: starts all workers and waits for all. Gives each worker's times.
-    pub(super) fn run(&self) -> Vec<Phases> {
+    /// One run: starts all workers, does the first part, and waits for all. Gives each worker's times.
+    pub(super) fn run(&mut self) -> Vec<Phases> {
         let run = self.shared.started.load(Ordering::SeqCst) + 1;
         self.shared.raise(&self.shared.started, run);
-        self.shared.wait(&self.shared.done, run * self.shared.setting.workers);
+        self.shared.encrypt(&mut locked(&self.shared.parts[0]), &mut self.tile);
+        self.shared.wait(&self.shared.done, run * self.threads.len());
         self.shared.parts.iter().map(|part| locked(part).phases).collect()
     }
 
@@ -119,6 +124,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Shared {
     fn work(&self, worker: usize) {
+        let _core = Pinned::to(worker);
         let mut tile = vec![0; self.setting.tile];
         for run in 1.. {
             self.wait(&self.started, run);

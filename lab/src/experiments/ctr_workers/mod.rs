@@ -12,6 +12,7 @@
 //! | `synchronisation` | wall time of `end-to-end` less the longest worker's |
 //! | `preparation` | the message read from a file into the host's memory |
 
+mod affinity;
 mod answers;
 mod crew;
 mod setting;
@@ -21,6 +22,7 @@ use crate::measure::{Contest, Contestant, Entrant, Random, Stopwatch};
 use crate::record::{Clock, Oracle, Sample, Series, Work};
 use aes::Aes128;
 use aes::cipher::{BlockCipherEncrypt, KeyInit, array::Array};
+use affinity::Pinned;
 use anyhow::Context as _;
 use cipherloom_kernels::{Aes, Backend};
 use crew::{Crew, Phases};
@@ -135,7 +137,7 @@ struct Workers {
 
 impl Contestant for Workers {
     fn result(&mut self) -> anyhow::Result<Vec<u8>> {
-        let crew = self.checked.as_ref().unwrap_or(&self.crew);
+        let crew = self.checked.as_mut().unwrap_or(&mut self.crew);
         crew.run();
         let output = crew.output();
         self.checked = None;
@@ -143,6 +145,7 @@ impl Contestant for Workers {
     }
 
     fn turn(&mut self) -> anyhow::Result<Sample> {
+        let _core = Pinned::to(0);
         // Wakes the crew: others had their turns meanwhile.
         self.crew.run();
         let watch = Stopwatch::start(Clock::Process);
@@ -293,7 +296,8 @@ mod tests {
                 [(1, 16 << 10, 16), (2, 16 << 10, 64), (3, 64 << 10, 1024), (7, 1 << 20, 65_536)]
             {
                 let setting = Setting { workers, tile, chunk, wait, copies: true };
-                let crew = Crew::new(Aes::new(&KEY, Backend::best()).unwrap(), IV, plain.clone(), setting);
+                let mut crew =
+                    Crew::new(Aes::new(&KEY, Backend::best()).unwrap(), IV, plain.clone(), setting);
                 for _ in 0..3 {
                     assert_eq!(crew.run().len(), workers);
                     assert!(crew.output() == encrypted[..], "{setting:?}");

@@ -8,7 +8,7 @@ use crate::experiments::{Context, Findings};
 use crate::measure::{Contest, Random};
 use crate::record::Level;
 use std::fs::{self, File};
-use std::io::{Seek, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -180,7 +180,7 @@ impl MemoryLimit {
         let mut reason = "no control groups are mounted".to_owned();
         for (root, limit) in versions {
             let group = MemoryLimit(Path::new(root).join(format!("cipherloom-lab-{}", std::process::id())));
-            match fs::create_dir(&group.0).and_then(|()| fs::write(group.0.join(limit), bytes.to_string())) {
+            match fs::create_dir(&group.0).and_then(|()| set(&group.0.join(limit), bytes)) {
                 Ok(()) => return Ok(group),
                 Err(error) => {
                     reason = format!("{}: {error} (root may be needed)", group.0.join(limit).display())
@@ -193,8 +193,13 @@ impl MemoryLimit {
     /// Puts a process under the limit.
     fn hold(&self, process: u32) -> Result<(), String> {
         let path = self.0.join("cgroup.procs");
-        fs::write(&path, process.to_string()).map_err(|error| format!("{}: {error}", path.display()))
+        set(&path, u64::from(process)).map_err(|error| format!("{}: {error}", path.display()))
     }
+}
+
+/// Writes a number to a file that the system has made: where it has not, the folder is no control group.
+fn set(path: &Path, number: u64) -> io::Result<()> {
+    File::options().write(true).open(path)?.write_all(number.to_string().as_bytes())
 }
 
 impl Drop for MemoryLimit {

@@ -108,7 +108,7 @@ impl Parts {
         let threads: &[usize] = context.by_extent(&[1, 2, 10], &[1, 2, 4, 10, 20, 100]);
         for &(count, bytes) in shapes {
             let tree = Tree::even(&context.scratch, count, bytes)?;
-            let rounds = context.by_extent(4, if count * bytes > 64 << 20 { 5 } else { 20 });
+            let rounds = context.by_extent(3, if count * bytes > 64 << 20 { 5 } else { 20 });
             let mut entrants = Vec::new();
             for &threads in threads.iter().filter(|&&threads| threads <= count) {
                 for (name, setting) in [("published", Setting::PUBLISHED), ("openmp-malloc", Setting::OLDER)]
@@ -127,7 +127,6 @@ impl Parts {
     /// Every level of every factor with every other.
     fn factorial(&self, context: &mut Context, findings: &mut Findings) -> anyhow::Result<()> {
         let tree = Tree::even(&context.scratch, context.by_extent(20, 40), 256 << 10)?;
-        let rounds = context.by_extent(4, 8);
         let appearances: &[&'static str] = context.by_extent(&["inplace"], &["inplace", "rename", "unnamed"]);
         for threads in [2, 20] {
             let mut entrants = Vec::new();
@@ -145,6 +144,7 @@ impl Parts {
                 )?);
             }
             let what = format!("every factor with every other, {threads} threads");
+            let rounds = context.by_extent(if threads == 2 { 4 } else { 3 }, 8);
             context.hold(Contest { warm_ups: 1, rounds, seed: context.seed }, &what, entrants, findings);
         }
         if appearances.len() == 1 {
@@ -194,7 +194,7 @@ impl Parts {
             }
             entrants.push(contestants::product(&tree, threads, "tail")?);
         }
-        let contest = Contest { warm_ups: 1, rounds: context.by_extent(10, 60), seed: context.seed };
+        let contest = Contest { warm_ups: 1, rounds: context.by_extent(6, 60), seed: context.seed };
         context.hold(contest, "uneven files: order and waiting", entrants, findings);
         Ok(())
     }
