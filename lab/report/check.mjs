@@ -82,7 +82,8 @@ expect(await page.evaluate(() => document.documentElement.dataset.theme) === "da
 const summary = page.locator("figure.plot details summary").first();
 await summary.focus();
 await page.keyboard.press("Enter");
-expect(await page.locator("figure.plot details[open] table").count() === 1, "a table does not open by keyboard");
+const opened = page.locator("figure.plot details[open] table").waitFor({ timeout: 5000 });
+expect(await opened.then(() => true, () => false), "a table does not open by keyboard");
 await browser.close();
 
 faults.forEach(words => console.error(`report: ${words}`));

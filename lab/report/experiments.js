@@ -131,7 +131,7 @@ function parse(buffer) {
 function tails(parent, record, id, wanted) {
   const chosen = record.series.filter(s => wanted(s) && s.walls.length >= 5);
   const common = Object.keys(chosen[0]?.factors ?? {}).filter(key => chosen.every(s => String(s.factors[key]) === String(chosen[0].factors[key])));
-  const name = s => [s.variant, ...Object.entries(s.factors).filter(([key]) => !common.includes(key)).map(([key, value]) => key === "threads" ? `${value} threads` : value)].join(", ");
+  const name = s => [s.variant === "tail" ? "C program" : s.variant, ...Object.entries(s.factors).filter(([key]) => !common.includes(key)).map(([key, value]) => key === "threads" ? `${value} threads` : value)].join(", ");
   const rows = chosen.flatMap(s => s.walls.map(wall => ({ name: name(s), value: wall / median(s).estimate })));
   strip(parent, { id: `${id}-tail`, title: "Every run, in medians of its series", rows, xLabel: "times the median",
     caption: "Each stroke is a run. Right of the dashed line (10 medians) stand anomalous delays." });
@@ -139,12 +139,12 @@ function tails(parent, record, id, wanted) {
 
 function bars(parent, { id, title, caption, rows }) {
   const draw = width => Plot.plot({
-    width, height: 50 + 24 * rows.length, marginLeft: 12, marginRight: 50, marginBottom: 44, style: LETTERS,
+    width, height: 50 + 32 * rows.length, marginLeft: 12, marginRight: 50, marginBottom: 44, style: LETTERS,
     x: { label: "MB/s per GHz", labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: short, ticks: 5 },
     y: { type: "band", axis: null, domain: rows.map(row => row.y) },
     marks: [
-      Plot.barX(rows, { x: "value", y: "y", fill: row => row.y.startsWith("measured") ? "var(--c0)" : "var(--c7)", fillOpacity: 0.35 }),
-      Plot.text(rows, { y: "y", text: row => `${row.y}: ${short(row.value)}`, frameAnchor: "left", dx: 4, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 3, strokeOpacity: 0.7 }),
+      Plot.barX(rows, { x: "value", y: "y", fill: row => row.y.startsWith("measured") ? "var(--c0)" : "var(--c7)", insetTop: 19, insetBottom: 1 }),
+      Plot.text(rows, { y: "y", text: row => `${row.y}: ${short(row.value)}`, frameAnchor: "left", dy: -7, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 4 }),
     ],
   });
   figure(parent, { id, title, caption, rows: rows.map(row => ({ name: row.y, value: row.value })), draw });

@@ -1,7 +1,7 @@
 "use strict";
 // A figure: title, caption, keys, a drawing that follows the width, its data as CSV, JSON and table.
 
-const COLOURS = 8;
+const COLOURS = 12;
 const colour = index => `var(--c${index % COLOURS})`;
 
 function element(name, attributes = {}, ...children) {
@@ -152,16 +152,19 @@ function textOn(rows, row, diverging, limit) {
 // Every sample of some series, as a strip: rows have name and value (in medians of the series).
 function strip(parent, { id, title, caption, rows, xLabel }) {
   const names = [...new Set(rows.map(row => row.name))];
-  const draw = width => Plot.plot({
-    width, height: 60 + 26 * names.length, marginLeft: Math.min(width * 0.45, 20 + 6.4 * d3.max(names, name => name.length)), marginBottom: 44, marginTop: 8, style: LETTERS,
+  const draw = width => {
+    const most = Math.floor(width * 0.45 / 6.8);
+    return Plot.plot({
+    width, height: 60 + 26 * names.length, marginLeft: 20 + 6.8 * Math.min(most, d3.max(names, name => name.length)), marginBottom: 44, marginTop: 8, style: LETTERS,
     x: { type: "log", label: xLabel, labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: short, ticks: 5 },
-    y: { type: "band", label: null, tickFormat: name => width < 500 && name.length > 26 ? `${name.slice(0, 25)}…` : name },
+    y: { type: "band", label: null, tickFormat: name => name.length > most ? `${name.slice(0, most - 1)}…` : name },
     marks: [
       Plot.ruleX([10], { stroke: "var(--c1)", strokeDasharray: "4 3" }),
       Plot.tickX(rows, { x: "value", y: "name", stroke: "var(--c0)", strokeOpacity: 0.45 }),
       Plot.dot(rows.filter(row => row.value > 10), { x: "value", y: "name", fill: "var(--c1)", r: 4, title: row => `${row.name}: ${short(row.value)} medians` }),
     ],
-  });
+    });
+  };
   figure(parent, { id, title, caption, rows, draw });
 }
 

@@ -16,6 +16,10 @@ use std::thread::{self, JoinHandle, Thread};
 /// Looks at a counter, before a thread parks: some tens of microseconds, less than a scheduler's time slice by far.
 pub(crate) const SPINS: usize = 20_000;
 
+/// Looks between two offers of the processor to others: where the scheduler has put the thread that is waited for on this
+/// same processor, it could not run until a time slice ends.
+const YIELD_EVERY: usize = 256;
+
 struct Shared<State> {
     state: State,
     work: fn(&State, usize),
@@ -153,11 +157,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn spin_until(spins: usize, done: impl Fn() -> bool) -> bool {
-    for _ in 0..spins {
+    for spin in 1..=spins {
         if done() {
             return true;
         }
-        std::hint::spin_loop();
+        if spin.is_multiple_of(YIELD_EVERY) { thread::yield_now() } else { std::hint::spin_loop() }
     }
     done()
 }
