@@ -109,20 +109,20 @@ def lcpencrypt(source, folder, name):
 
 
 def test_epubcheck_finds_nothing_new(protected, tmp_path):
-    """Not every sample is without fault: no error may be new. One cannot be helped: where the navigation, which stays
-    clear, leads to a place inside of an encrypted chapter, epubcheck looks for that place in vain (RSC-012). It finds
-    the same in what lcpencrypt makes of the book."""
-    checked = 0
+    """Not every sample is without fault: no error may be new. Two cannot be helped, and epubcheck finds them in what
+    lcpencrypt makes of the same book too: the navigation, which stays clear, leads to a place inside of an encrypted
+    chapter (RSC-012); and for EPUB 2 its schema of encryption.xml has no Compression (RSC-005), which LCP requires."""
+    checked, clean = 0, 0
     for source, output in protected[0]:
         # One program start costs seconds: the small ones, and one large.
-        if output.suffix != ".epub" or source.stat().st_size > 4_000_000:
+        if output.suffix != ".epub" or source.stat().st_size > 2_000_000:
             continue
         new = errors(output) - errors(source)
         if new:
-            assert new == {("RSC-012", "ERROR")}, source.name
+            assert new <= {("RSC-012", "ERROR"), ("RSC-005", "ERROR")}, source.name
             assert new <= errors(lcpencrypt(source, tmp_path, f"checked-{checked}")), source.name
-        checked += 1
-    assert checked >= 5
+        checked, clean = checked + 1, clean + (not new)
+    assert checked >= 5 and clean >= 3, (checked, clean)
 
 
 def test_what_stays_clear_is_what_lcpencrypt_leaves_clear(protected, tmp_path):
