@@ -50,8 +50,9 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<(u64, anyhow::Result<Wanted>)>> {
     let mut rows = Vec::new();
     let mut line = 1;
     for record in reader.records() {
+        let position = record.as_ref().map_or_else(csv::Error::position, csv::StringRecord::position);
+        line = position.map_or(line + 1, csv::Position::line);
         let row = record.map_err(anyhow::Error::from).and_then(|record| {
-            line = record.position().map_or(line + 1, csv::Position::line);
             // What the parser would say could quote a passphrase.
             record.deserialize(Some(&header)).map_err(|error| not_a_row(&error, &header))
         });
