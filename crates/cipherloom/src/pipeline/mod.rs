@@ -37,11 +37,18 @@ use crate::plan::Plan;
 use crate::report::{Event, Observer, Outcome, Summary};
 use crate::tree::Tree;
 use queue::Queue;
-use std::time::Instant;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
 use tally::Tally;
 use worker::{Run, Worker};
 
+/// How often the calling thread asks whether to stop while it waits for other workers.
+const WAIT: Duration = Duration::from_millis(20);
+
 /// Carries out `plan` for `tree`. Returns when every entry has ended, well or not.
+///
+/// If `observer` stops the run, it returns within what one run of segments takes. The summary then holds what had
+/// ended by then; other entries are neither told nor counted, and nothing of them is left behind but folders.
 ///
 /// # Errors
 /// If nothing could be started at all: the destination cannot be made, or source and destination contain each other.
@@ -57,18 +64,29 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
     let made = destination::prepare(tree, job, &tally, observer)?;
     let queue = Queue::new(plan);
     let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
+    // Nothing is sent: the channel closes when the last worker has dropped its end.
+    let (working, all_done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         for _ in 1..plan.threads {
             // A system that refuses another thread gets its work done by those that are there.
-            let (parent, mut worker) = (spread::Parent::here(), Worker::new(run));
+            let (parent, mut worker, working) = (spread::Parent::here(), Worker::new(run), working.clone());
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
                 parent.leave();
                 worker.work();
+                drop(working);
             });
         }
+        drop(working);
         // This thread is a worker too: a small tree does not wait for another to start.
         Worker::new(run).work();
+        // Whoever can stop the run may be able to do so from this thread only, so it goes on asking.
+        while all_done.recv_timeout(WAIT) == Err(RecvTimeoutError::Timeout) {
+            observer.is_stopped();
+        }
     });
+    if observer.is_stopped() {
+        return Ok(tally.summary(0, start.elapsed().as_secs_f64()));
+    }
     let links = destination::copy_links(tree, job, &tally, observer);
     destination::finish(tree, job, &made, &tally, observer);
     Ok(tally.summary(links, start.elapsed().as_secs_f64()))
