@@ -10,6 +10,7 @@ mod fuzz;
 mod interop;
 mod layers;
 mod place;
+mod python;
 mod test;
 mod vectors;
 

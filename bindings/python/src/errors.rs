@@ -31,7 +31,10 @@ const NAMES: [(&str, &str); 7] = [
     ("; name one of these, or `-` for standard input", "; name one of these"),
     ("(or the context or bound path)", "(or the associated data or bound path)"),
     ("the bound path differs", "the associated data or bound path differs"),
-    ("give the identity file of one of them instead of a passphrase", "give identity= instead of passphrase="),
+    (
+        "give the identity file of one of them instead of a passphrase",
+        "give identity= instead of passphrase=",
+    ),
 ];
 
 /// The message of an error, in the words of this package.
@@ -58,7 +61,7 @@ pub(crate) fn exception(error: &Error, path: Option<&Path>) -> PyErr {
         (ErrorClass::Key, ..) => InvalidKey::new_err(named()),
         (ErrorClass::Usage, ..) => InvalidRequest::new_err(named()),
         // Of these arguments Python makes the right subclass.
-        (ErrorClass::Io, Some(number), Some(path)) => PyOSError::new_err((number, text, path.to_owned())),
+        (ErrorClass::Io, Some(number), Some(path)) => PyOSError::new_err((number, text, path.as_os_str().to_owned())),
         (ErrorClass::Io, Some(number), None) => PyOSError::new_err((number, text)),
         (ErrorClass::Io, None, _) => PyOSError::new_err(named()),
     }

@@ -170,7 +170,9 @@ fn open(
         (false, None, None) => key::Keyset::parse(contents).map_err(refused)?,
         (false, ..) => {
             // Who expects a locked file should learn that it is not.
-            return Err(InvalidRequest::new_err("the keyset is not wrapped; leave passphrase and identity out"));
+            return Err(InvalidRequest::new_err(
+                "the keyset is not wrapped; leave passphrase and identity out",
+            ));
         }
         (true, Some(_), Some(_)) => {
             return Err(InvalidRequest::new_err("give either a passphrase or an identity file"));
@@ -179,13 +181,16 @@ fn open(
             wrapped::unwrap(contents, &Opener::Passphrase(passphrase)).map_err(refused)?
         }
         (true, None, Some(identity)) => {
-            let text = IdentityText::new(std::mem::take(&mut *read_secret("read the identity file", identity)?));
+            let text =
+                IdentityText::new(std::mem::take(&mut *read_secret("read the identity file", identity)?));
             wrapped::unwrap(contents, &Opener::IdentityFile(&text)).map_err(refused)?
         }
         (true, None, None) => {
             let needed = match wrapped::lock_kind(contents).map_err(refused)? {
                 LockKind::Passphrase => "with a passphrase; give passphrase=",
-                LockKind::Recipients => "for recipients; give identity= with the age identity file of one of them",
+                LockKind::Recipients => {
+                    "for recipients; give identity= with the age identity file of one of them"
+                }
             };
             return Err(InvalidKey::new_err(format!("the keyset is wrapped {needed}")));
         }

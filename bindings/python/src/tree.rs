@@ -138,7 +138,8 @@ fn place(job: &mut Job<'_>, tree: &Tree, destination: &Path) -> PyResult<()> {
         return Ok(());
     }
     let name = destination.file_name();
-    let name = name.ok_or_else(|| InvalidRequest::new_err("the destination names neither a file nor a folder"))?;
+    let name =
+        name.ok_or_else(|| InvalidRequest::new_err("the destination names neither a file nor a folder"))?;
     let keeps_name =
         tree.entries.iter().all(|entry| job.names_output(&entry.name).is_none_or(|output| output == name));
     if job.bind_path && !keeps_name {

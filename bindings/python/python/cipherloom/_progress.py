@@ -48,7 +48,7 @@ def bar(verb: str, wanted: bool) -> Iterator[Callable[[int, int], Told] | None]:
 
 def _tqdm() -> Any:
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         return None
     return tqdm

@@ -102,7 +102,7 @@ def verify_tree(
 ) -> Report:
     """Authenticates every byte of every file and writes nothing. Parameters are those of :func:`decrypt_tree`."""
     return _run(
-        "verify", source, None, key, None, threads, "fail", include, exclude, "skip", suffix, bind_path,
+        "verify", source, "", key, None, threads, "fail", include, exclude, "skip", suffix, bind_path,
         False, progress, check,
     )  # fmt: skip
 
@@ -138,7 +138,7 @@ def rekey_tree(
 def _run(
     operation: Literal["encrypt", "decrypt", "verify", "rekey"],
     source: StrPath,
-    destination: StrPath | None,
+    destination: StrPath,
     key: _native.Keyset,
     new_key: _native.Keyset | None,
     threads: int | None,
@@ -162,7 +162,7 @@ def _run(
             {
                 "operation": operation,
                 "source": os.fsdecode(source),
-                "destination": None if destination is None else os.fsdecode(destination),
+                "destination": None if operation == "verify" else os.fsdecode(destination),
                 "key": key,
                 "new_key": new_key,
                 "threads": threads,
