@@ -177,7 +177,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--command", required=True, help="the release build of the command")
     arguments.add_argument("--out", help="where to write the record; standard output without it")
-    arguments.add_argument("--rounds", type=int, default=15)
+    arguments.add_argument("--rounds", type=int, default=11)
     given = arguments.parse_args()
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     load_before = Path("/proc/loadavg").read_text().split()[:3]
