@@ -61,7 +61,9 @@ pub(crate) fn exception(error: &Error, path: Option<&Path>) -> PyErr {
         (ErrorClass::Key, ..) => InvalidKey::new_err(named()),
         (ErrorClass::Usage, ..) => InvalidRequest::new_err(named()),
         // Of these arguments Python makes the right subclass.
-        (ErrorClass::Io, Some(number), Some(path)) => PyOSError::new_err((number, text, path.as_os_str().to_owned())),
+        (ErrorClass::Io, Some(number), Some(path)) => {
+            PyOSError::new_err((number, text, path.as_os_str().to_owned()))
+        }
         (ErrorClass::Io, Some(number), None) => PyOSError::new_err((number, text)),
         (ErrorClass::Io, None, _) => PyOSError::new_err(named()),
     }
