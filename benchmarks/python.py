@@ -26,6 +26,8 @@ import cipherloom as cl
 import tink
 from tink import json_proto_keyset_format, secret_key_access, streaming_aead
 
+streaming_aead.register()
+
 MB = 1 << 20
 
 
