@@ -6,7 +6,7 @@
 use crate::chore::Program;
 use crate::{debian, lcp, licences, place};
 use anyhow::{Context, Result};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Programs that the stage drives, with the Debian package of each.
 const PROGRAMS: [(&str, &str); 5] =
@@ -55,19 +55,25 @@ fn folder() -> Result<PathBuf> {
 /// # Errors
 /// If the environment cannot be made.
 pub(crate) fn python() -> Result<PathBuf> {
-    let wanted = place::root().join("interop/requirements.txt");
+    environment(&folder()?.join("venv"), &place::root().join("interop/requirements.txt"))
+}
+
+/// The interpreter of a Python environment at `environment` with these requirements; made anew if their file changed.
+///
+/// # Errors
+/// If the environment cannot be made.
+pub(crate) fn environment(environment: &Path, wanted: &Path) -> Result<PathBuf> {
     let wanted_text =
-        std::fs::read_to_string(&wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
-    let environment = folder()?.join("venv");
+        std::fs::read_to_string(wanted).with_context(|| format!("cannot read {}", wanted.display()))?;
     let interpreter = environment.join("bin/python");
     let installed = environment.join("installed.txt");
     if interpreter.exists() && std::fs::read_to_string(&installed).is_ok_and(|text| text == wanted_text) {
         return Ok(interpreter);
     }
-    Program::new("python3").args(["-m", "venv", "--clear"]).arg(&environment).run()?;
+    Program::new("python3").args(["-m", "venv", "--clear"]).arg(environment).run()?;
     Program::new(&interpreter)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
-        .arg(&wanted)
+        .arg(wanted)
         .run()?;
     std::fs::write(&installed, wanted_text)
         .with_context(|| format!("cannot write {}", installed.display()))?;

@@ -13,6 +13,7 @@ mod layers;
 mod lcp;
 mod licences;
 mod place;
+mod python;
 mod report;
 mod test;
 mod vectors;

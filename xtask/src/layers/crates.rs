@@ -23,7 +23,13 @@ const MEMBERS: [Member; 7] = [
     Member { name: "xtask", imports: &[] },
 ];
 
-/// Checks the dependencies between the workspace's members.
+/// Workspaces of their own, by manifest, and the members of the main one that they may depend on.
+const OUTSIDE: [(&str, Member); 1] = [(
+    "bindings/python/Cargo.toml",
+    Member { name: "cipherloom-python", imports: &["cipherloom", "cipherloom-kernels"] },
+)];
+
+/// Checks the dependencies between the workspace's members, and of those outside on them.
 ///
 /// # Errors
 /// If cargo cannot describe the workspace.
@@ -32,7 +38,29 @@ pub(crate) fn check() -> Result<Vec<Violation>> {
         .folder(place::root())
         .args(["metadata", "--format-version", "1", "--no-deps", "--locked"])
         .output()?;
-    violations(&description)
+    let mut found = violations(&description)?;
+    for (manifest, member) in &OUTSIDE {
+        let told = Program::cargo()
+            .folder(place::root())
+            .args(["metadata", "--format-version", "1", "--no-deps", "--locked", "--manifest-path", manifest])
+            .output()?;
+        found.extend(outside(&told, manifest, member)?);
+    }
+    Ok(found)
+}
+
+/// What depends on a member by path stands outside of the main workspace, and imports only what is listed for it.
+fn outside(description: &str, manifest: &str, member: &Member) -> Result<Vec<Violation>> {
+    let description: Value = serde_json::from_str(description).context("cargo metadata is not JSON")?;
+    let dependencies = description["packages"][0]["dependencies"].as_array();
+    let ours = dependencies.into_iter().flatten().filter(|dependency| dependency["path"].is_string());
+    Ok(ours
+        .filter_map(|dependency| dependency["name"].as_str())
+        .filter(|other| !member.imports.contains(other))
+        .map(|other| {
+            Violation::new(manifest, format!("crate `{}` may not import crate `{other}`", member.name))
+        })
+        .collect())
 }
 
 fn violations(description: &str) -> Result<Vec<Violation>> {
@@ -96,6 +124,18 @@ mod tests {
     fn nothing_that_is_shipped_imports_the_lab() {
         let found = words(&[("cipherloom", &["cipherloom-lab"]), ("cipherloom-lab", &["cipherloom"])]);
         assert_eq!(found, ["crate `cipherloom` may not import crate `cipherloom-lab`"]);
+    }
+
+    #[test]
+    fn bindings_import_product_crates_only() {
+        let told = serde_json::json!({ "packages": [{ "dependencies": [
+            { "name": "cipherloom", "path": "/crates/cipherloom" },
+            { "name": "serde_json", "path": null },
+            { "name": "xtask", "path": "/xtask" },
+        ] }] });
+        let found = outside(&told.to_string(), OUTSIDE[0].0, &OUTSIDE[0].1).unwrap();
+        let words: Vec<String> = found.into_iter().map(|violation| violation.words).collect();
+        assert_eq!(words, ["crate `cipherloom-python` may not import crate `xtask`"]);
     }
 
     #[test]

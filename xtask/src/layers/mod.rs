@@ -58,7 +58,8 @@ pub(crate) struct Source {
 /// Every Rust file under the folders that hold ours, in order of path.
 fn sources(root: &Path) -> Result<Vec<Source>> {
     let mut found = Vec::new();
-    let mut folders: Vec<PathBuf> = ["crates", "lab", "xtask", "fuzz"].map(|name| root.join(name)).to_vec();
+    let mut folders: Vec<PathBuf> =
+        ["crates", "bindings", "lab", "xtask", "fuzz"].map(|name| root.join(name)).to_vec();
     while let Some(folder) = folders.pop() {
         for entry in folder.read_dir().with_context(|| format!("cannot list {}", folder.display()))? {
             let path = entry?.path();

@@ -28,6 +28,7 @@ impl Error {
             | LinkInDestination
             | SourceShrank
             | SourceChanged
+            | Stopped
             | Calibration { .. } => ErrorClass::Io,
             BackendUnavailable { .. }
             | UnknownTemplate { .. }

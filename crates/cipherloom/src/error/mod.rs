@@ -346,6 +346,9 @@ pub enum Error {
     /// The file was written to, or replaced, since it was listed.
     #[error("the file changed while it was read; run again with --if-exists skip when nothing writes to it")]
     SourceChanged,
+    /// Whoever watched the run told it to stop ([`crate::Observer::is_stopped`]).
+    #[error("stopped before this was done; run again with --if-exists skip to go on")]
+    Stopped,
     /// Stored calibration cannot be used.
     #[error("the stored calibration cannot be used ({reason}); run `cipherloom calibrate` again")]
     Calibration {

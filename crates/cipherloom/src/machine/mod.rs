@@ -1,10 +1,12 @@
 //! The machine: what it has, and what its fixed costs are. The planner decides from this value alone.
 
 mod calibration;
+mod kept;
 mod measure;
 mod processor;
 
 pub use calibration::Calibration;
+pub use kept::calibration_file;
 pub use measure::calibrate;
 pub use processor::{BackendState, Cache, Processor};
 

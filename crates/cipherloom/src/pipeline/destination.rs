@@ -45,7 +45,7 @@ pub(super) fn prepare(
     // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
     check(tree, job)?;
     let mut made = vec![root_is_new && !tree.is_single_file];
-    for directory in tree.directories.iter().skip(1) {
+    for directory in tree.directories.iter().skip(1).take_while(|_| !observer.is_stopped()) {
         let path = destination.join(&directory.path);
         let result = make_folder(&path, directory);
         made.push(result.is_ok());

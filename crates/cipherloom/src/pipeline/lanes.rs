@@ -53,7 +53,7 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
     let slots = worker.run.plan.slots.min(MOST_PIECES);
     let mut lanes: [Option<Lane<'r>>; MOST_PIECES] = [const { None }; MOST_PIECES];
     let mut supply = Supply { order: 0..0 };
-    loop {
+    while !worker.run.observer.is_stopped() {
         let mut filled = 0;
         let mut is_active = false;
         for slot in &mut lanes[..slots] {

@@ -47,6 +47,9 @@ use worker::{Run, Worker};
 
 /// Carries out `plan` for `tree`. Returns when every entry has ended, well or not.
 ///
+/// If `observer` stops the run, it returns within what one run of segments takes. The summary then holds what had
+/// ended by then; other entries are neither told nor counted, and nothing of them is left behind but folders.
+///
 /// # Errors
 /// If nothing could be started at all: the destination cannot be made, or source and destination contain each other.
 /// What goes wrong with single entries is told to `observer` and counted in the summary.
@@ -61,7 +64,13 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
     let made = destination::prepare(tree, job, &tally, observer)?;
     let queue = Queue::new(plan);
     let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
-    workers::on_workers(plan.threads, &|| Worker::new(run).work());
+    // Whoever can stop the run may be able to do so from this thread only, so it goes on asking.
+    workers::on_watched_workers(plan.threads, &|| Worker::new(run).work(), &|| {
+        observer.is_stopped();
+    });
+    if observer.is_stopped() {
+        return Ok(tally.summary(0, start.elapsed().as_secs_f64()));
+    }
     let links = destination::copy_links(tree, job, &tally, observer);
     destination::finish(tree, job, &made, &tally, observer);
     Ok(tally.summary(links, start.elapsed().as_secs_f64()))

@@ -15,6 +15,7 @@ use super::output::Output;
 use crate::Error;
 use crate::format::{LastSegment, Layout, Segment, Stream};
 use crate::plan::{Operation, RUN_LEN};
+use crate::report::Observer;
 use std::ops::Range;
 
 /// The longest header of any format.
@@ -111,17 +112,20 @@ impl Passage {
     }
 
     /// Takes the segments in `range` through. `at_hand`: how many bytes of the source's beginning stand in
-    /// `buffers.main`. `progress` is told the source bytes of each run.
+    /// `buffers.main`. `observer` is told the source bytes of each run, and asked before it whether to stop.
     pub(super) fn advance(
         &self,
         range: Range<u64>,
         buffers: &mut Buffers,
         mut at_hand: usize,
-        progress: &dyn Fn(u64),
+        observer: &dyn Observer,
     ) -> Result<Moved, Error> {
         let mut moved = Moved::default();
         let mut next = range.start;
         while next < range.end {
+            if observer.is_stopped() {
+                return Err(Error::Stopped);
+            }
             let run = next..self.run_end(next, range.end);
             next = run.end;
             let step = match self.operation {
@@ -131,7 +135,7 @@ impl Passage {
                 Operation::Copy => self.copy_run(run, &mut buffers.main)?,
             };
             at_hand = 0;
-            progress(step.read);
+            observer.advanced(step.read);
             moved.read += step.read;
             moved.written += step.written;
         }
@@ -143,9 +147,9 @@ impl Passage {
         &self,
         buffers: &mut Buffers,
         at_hand: usize,
-        progress: &dyn Fn(u64),
+        observer: &dyn Observer,
     ) -> Result<Moved, Error> {
-        self.advance(0..self.segments, buffers, at_hand, progress)
+        self.advance(0..self.segments, buffers, at_hand, observer)
     }
 
     /// Checks that the source is still what was listed, and hands out the complete output.

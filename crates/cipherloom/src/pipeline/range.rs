@@ -99,6 +99,23 @@ impl SealedFile {
         Ok(plaintext)
     }
 
+    /// The plaintext of the segment that holds the byte at `position`, and where it begins; empty at the end. Reading
+    /// on from there segment by segment opens each once.
+    ///
+    /// # Errors
+    /// As [`SealedFile::read`].
+    pub fn read_segment_at(&self, position: u64) -> Result<(u64, Zeroizing<Vec<u8>>), Error> {
+        if position >= self.len {
+            return Ok((self.len, Zeroizing::default()));
+        }
+        let index = self.stream.layout().segment_at(position);
+        let offset = self.stream.layout().ciphertext_segment(index, self.input.len())?.plaintext_offset;
+        let mut plaintext = self.segment_buffer();
+        let count = self.segment(index, &mut plaintext)?;
+        plaintext.truncate(count);
+        Ok((offset, plaintext))
+    }
+
     /// Room for the largest segment from the start: growing would leave plaintext behind that nobody wipes.
     fn segment_buffer(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(Vec::with_capacity(16 + self.stream.layout().segment as usize + 1))

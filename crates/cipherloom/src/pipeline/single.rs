@@ -15,7 +15,8 @@ use std::time::Instant;
 /// Translates `source` to `sink` as `work` says. Verifying writes nothing.
 ///
 /// # Errors
-/// At the first error of reading, of the cipher or of writing; what was written before stands.
+/// At the first error of reading, of the cipher or of writing; what was written before stands. [`Error::Stopped`] if
+/// the observer stopped it.
 pub fn translate_stream(
     work: Work<'_>,
     associated_data: &[u8],
@@ -29,6 +30,9 @@ pub fn translate_stream(
         bytes += read as u64;
         output_bytes += output.len() as u64;
         observer.advanced(read as u64);
+        if observer.is_stopped() {
+            return Err(Error::Stopped);
+        }
         if matches!(work, Work::Verify(_)) {
             return Ok(());
         }

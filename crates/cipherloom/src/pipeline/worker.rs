@@ -60,11 +60,15 @@ impl<'r> Worker<'r> {
             match task {
                 Task::Entries(range) => {
                     for position in range.clone() {
+                        if self.run.observer.is_stopped() {
+                            return;
+                        }
                         let entry = &self.run.tree.entries[self.run.plan.order[position as usize] as usize];
                         let ended = self.whole(entry);
                         self.tell(entry, ended);
                     }
                 }
+                Task::Part { .. } if self.run.observer.is_stopped() => return,
                 Task::Part { shared, part, parts } => self.part(*shared, *part, *parts),
             }
         }
@@ -72,8 +76,7 @@ impl<'r> Worker<'r> {
 
     fn whole(&mut self, entry: &Entry) -> Result<Ended, Error> {
         let Some((passage, at_hand)) = self.begin(entry)? else { return Ok(Ended::Skipped) };
-        let observer = self.run.observer;
-        let moved = passage.advance_whole(&mut self.buffers, at_hand, &|bytes| observer.advanced(bytes))?;
+        let moved = passage.advance_whole(&mut self.buffers, at_hand, self.run.observer)?;
         self.commit(entry, passage)?;
         Ok(Ended::Done(moved.written))
     }
@@ -91,9 +94,8 @@ impl<'r> Worker<'r> {
         let mut written = 0;
         if let Some(passage) = passage {
             let bound = |part: u32| passage.segments * u64::from(part) / u64::from(parts);
-            let observer = self.run.observer;
             let range = bound(part)..bound(part + 1);
-            match passage.advance(range, &mut self.buffers, at_hand, &|bytes| observer.advanced(bytes)) {
+            match passage.advance(range, &mut self.buffers, at_hand, self.run.observer) {
                 Ok(moved) => written = moved.written,
                 Err(error) => shared.fail(part, error),
             }
@@ -183,8 +185,11 @@ impl<'r> Worker<'r> {
         self.commit_output(entry, output)
     }
 
-    /// Counts an entry and tells the observer.
+    /// Counts an entry and tells the observer; an entry that was stopped has not ended.
     pub(super) fn tell(&self, entry: &Entry, ended: Result<Ended, Error>) {
+        if matches!(ended, Err(Error::Stopped)) {
+            return;
+        }
         let Run { tree, job, observer, .. } = self.run;
         self.run.tally.count(entry.size, &ended);
         observer.entry_ended();

@@ -41,6 +41,12 @@ pub trait Observer: Sync {
     fn wants_every_event(&self) -> bool;
     /// An entry has ended.
     fn ended(&self, event: &Event<'_>);
+    /// Whether the run is to stop, from now on: the work of a moment is finished, no output that is not complete gets
+    /// a name. Asked by every worker before each entry and each run of segments (about a mebibyte), and by the thread
+    /// that called [`crate::run`] while it waits for others.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Watches nothing.

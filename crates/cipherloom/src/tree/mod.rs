@@ -99,7 +99,19 @@ impl Tree {
     /// If `source` itself cannot be read, or is neither a file nor a folder. Trouble further down goes to
     /// [`Tree::unlisted`].
     pub fn list(source: &Path, selection: &Selection) -> Result<Tree, Error> {
-        walk::list(source, selection)
+        Tree::list_unless(source, selection, &|| false)
+    }
+
+    /// As [`Tree::list`], but gives up when `is_stopped` says so; asked from time to time.
+    ///
+    /// # Errors
+    /// As [`Tree::list`]; [`Error::Stopped`].
+    pub fn list_unless(
+        source: &Path,
+        selection: &Selection,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Tree, Error> {
+        walk::list(source, selection, is_stopped)
     }
 
     /// The entry's path relative to the root.

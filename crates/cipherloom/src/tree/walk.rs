@@ -6,7 +6,14 @@ use crate::Error;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-pub(super) fn list(source: &Path, selection: &Selection) -> Result<Tree, Error> {
+/// How many items are listed before it is asked again whether to stop.
+const ITEMS_BETWEEN: usize = 1024;
+
+pub(super) fn list(
+    source: &Path,
+    selection: &Selection,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Tree, Error> {
     // The root may be named through a link: the user pointed at it.
     let metadata = fs::metadata(source).map_err(|error| Error::io("read the source", error))?;
     if metadata.is_file() {
@@ -18,13 +25,16 @@ pub(super) fn list(source: &Path, selection: &Selection) -> Result<Tree, Error> 
     let mut tree = empty_tree(source.to_owned(), attributes(&metadata), false);
     let mut next = 0;
     while next < tree.directories.len() {
-        if let Err(error) = list_directory(&mut tree, next, selection) {
+        if is_stopped() {
+            return Err(Error::Stopped);
+        }
+        if let Err(error) = list_directory(&mut tree, next, selection, is_stopped) {
             let path = tree.root.join(&tree.directories[next].path);
             tree.unlisted.push(Unlisted { path, error: Error::io("read the folder", error) });
         }
         next += 1;
     }
-    Ok(tree)
+    if is_stopped() { Err(Error::Stopped) } else { Ok(tree) }
 }
 
 fn single_file(source: &Path, metadata: &Metadata) -> Result<Tree, Error> {
@@ -51,10 +61,19 @@ fn empty_tree(root: PathBuf, attributes: Attributes, is_single_file: bool) -> Tr
     }
 }
 
-fn list_directory(tree: &mut Tree, index: usize, selection: &Selection) -> std::io::Result<()> {
+/// Ends early, without an error, if it is to stop; [`list`] asks again before it goes on.
+fn list_directory(
+    tree: &mut Tree,
+    index: usize,
+    selection: &Selection,
+    is_stopped: &dyn Fn() -> bool,
+) -> std::io::Result<()> {
     let relative = tree.directories[index].path.clone();
     let directory = u32::try_from(index).map_err(|_| std::io::Error::other("more than 2^32 folders"))?;
-    for item in fs::read_dir(tree.root.join(&relative))? {
+    for (position, item) in fs::read_dir(tree.root.join(&relative))?.enumerate() {
+        if position % ITEMS_BETWEEN == ITEMS_BETWEEN - 1 && is_stopped() {
+            return Ok(());
+        }
         let item = item?;
         let name = item.file_name();
         let kind = item.file_type()?;

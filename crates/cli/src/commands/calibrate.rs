@@ -1,17 +1,15 @@
 //! `cipherloom calibrate`: measures this machine once and keeps the figures for the planner.
 
 use crate::arguments::CalibrateArguments;
-use crate::cache;
 use crate::exit_code::ExitCode;
 use crate::output;
 use anyhow::Context;
 use cipherloom::Backend;
-use cipherloom::machine::calibrate;
+use cipherloom::machine::{calibrate, calibration_file};
 use std::fmt::Write;
 
 pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
-    let path =
-        cache::calibration_file().context("no folder to keep the figures in; set HOME or XDG_CACHE_HOME")?;
+    let path = calibration_file().context("no folder to keep the figures in; set HOME or XDG_CACHE_HOME")?;
     let folder = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
     let calibration = calibrate(&folder, Backend::best()).with_context(|| output::printable(&folder))?;
     let parent = path.parent().context("the cache folder has no parent")?;

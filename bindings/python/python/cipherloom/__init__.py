@@ -1,0 +1,46 @@
+"""Encrypt, verify, decrypt and re-key trees of files on every core, in formats that others can open.
+
+>>> import cipherloom as cl
+>>> key = cl.Keyset.generate()
+>>> box = cl.StreamingAead(key)
+>>> box.decrypt(box.encrypt(b"It was a bright cold day", aad=b"chapter 1"), aad=b"chapter 1")
+b'It was a bright cold day'
+
+The format is Tink Streaming AEAD: Tink for Python, Go and Java opens the same files with the same keyset.
+"""
+
+from cipherloom import exceptions, hazmat
+from cipherloom._file import SealedIO, open
+from cipherloom._native import Keyset, StreamingAead, templates
+from cipherloom._plan import Plan, plan
+from cipherloom._report import Failure, Report
+from cipherloom._trees import decrypt_tree, encrypt_tree, rekey_tree, verify_tree
+from cipherloom.exceptions import CipherloomError, InvalidKey, InvalidRequest, InvalidTag, TreeFailed
+
+__all__ = [
+    "TEMPLATES",
+    "CipherloomError",
+    "Failure",
+    "InvalidKey",
+    "InvalidRequest",
+    "InvalidTag",
+    "Keyset",
+    "Plan",
+    "Report",
+    "SealedIO",
+    "StreamingAead",
+    "TreeFailed",
+    "decrypt_tree",
+    "encrypt_tree",
+    "exceptions",
+    "hazmat",
+    "open",
+    "plan",
+    "rekey_tree",
+    "verify_tree",
+]
+
+TEMPLATES: tuple[str, ...] = tuple(templates())
+"""The names of all key templates, as Tink calls them; the default is AES256_GCM_HKDF_1MB."""
+
+del templates

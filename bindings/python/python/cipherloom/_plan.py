@@ -1,0 +1,92 @@
+"""What would run where, and why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from cipherloom import _native
+from cipherloom._trees import Globs, StrPath, globs
+
+__all__ = ["Plan", "plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a tree would be encrypted on this machine."""
+
+    entries: int
+    """Files."""
+    bytes: int
+    """Their bytes together."""
+    threads: int
+    """Worker threads."""
+    backend: str
+    """What does AES on this CPU."""
+    lanes: int
+    """Files interleaved on each core."""
+    tasks: int
+    """Tasks in the queue."""
+    shared_entries: int
+    """Files that several workers share."""
+    parts: int
+    """Parts that these are cut into."""
+    run_bytes: int
+    """Bytes that one read or write moves at most."""
+    buffer_bytes_per_worker: int
+    """Bytes of buffer of each worker."""
+    buffer_bytes: int
+    """Bytes of buffer of all workers."""
+    estimated_serial_seconds: float
+    """Estimated time with one thread."""
+    estimated_seconds: float
+    """Estimated time as planned."""
+    reasons: tuple[str, ...]
+    """Why so."""
+
+    def explain(self) -> str:
+        """The plan in words, one line for each choice."""
+        cut = f", {self.parts} of them parts of {self.shared_entries} large" if self.parts else ""
+        lines = [
+            f"files     {self.entries}, {_size(self.bytes)}",
+            f"threads   {self.threads}",
+            f"backend   {self.backend}",
+            f"tasks     {self.tasks}{cut}",
+            f"reads     up to {_size(self.run_bytes)} at once",
+            f"buffers   {_size(self.buffer_bytes_per_worker)} in each thread, {_size(self.buffer_bytes)} in all",
+            f"estimate  {_time(self.estimated_serial_seconds)} with one thread, "
+            f"{_time(self.estimated_seconds)} as planned",
+        ]
+        lines += [("because   " if not index else " " * 10) + reason for index, reason in enumerate(self.reasons)]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
+def plan(
+    source: StrPath,
+    *,
+    template: str = "AES256_GCM_HKDF_1MB",
+    threads: int | None = None,
+    include: Globs = (),
+    exclude: Globs = (),
+) -> Plan:
+    """Plans the encryption of a tree without touching a file's content. Needs no key, only its template."""
+    told = json.loads(_native.plan(source, template, threads, globs(include), globs(exclude)))
+    return Plan(**told | {"reasons": tuple(told["reasons"])})
+
+
+def _size(count: int) -> str:
+    value, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.0f} µs"
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1 else f"{seconds:.2f} s"

@@ -1,0 +1,63 @@
+//! Bytes that Python lends: anything with the buffer protocol (bytes, bytearray, memoryview, numpy arrays, mmap).
+//!
+//! The bytes are copied out, piece by piece, into memory of ours and never borrowed as a slice: the interpreter's lock
+//! is not held meanwhile, so another thread may write to a bytearray that is being read. Rust gives a slice no meaning
+//! then; a copy just holds old bytes or new ones.
+
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::PyBufferError;
+use pyo3::prelude::*;
+use std::ptr;
+
+/// A buffer of Python's, held open (its object can neither be resized nor freed) until this is dropped.
+pub(crate) struct Lent {
+    buffer: PyUntypedBuffer,
+}
+
+impl Lent {
+    /// Borrows the object's buffer.
+    ///
+    /// # Errors
+    /// `TypeError` if it has none; `BufferError` if its bytes do not lie side by side.
+    pub(crate) fn get(object: &Bound<'_, PyAny>) -> PyResult<Lent> {
+        let buffer = PyUntypedBuffer::get(object)?;
+        if !buffer.is_c_contiguous() {
+            return Err(PyBufferError::new_err(
+                "the buffer's bytes do not lie side by side; make a contiguous copy first (numpy.ascontiguousarray)",
+            ));
+        }
+        Ok(Lent { buffer })
+    }
+
+    /// Length in bytes, whatever the items are.
+    pub(crate) fn len(&self) -> usize {
+        self.buffer.len_bytes()
+    }
+
+    /// Copies the bytes from `offset` on into all of `target`.
+    ///
+    /// # Panics
+    /// If the buffer has fewer bytes.
+    #[expect(unsafe_code, reason = "the buffer protocol gives a pointer")]
+    pub(crate) fn copy_to(&self, offset: usize, target: &mut [u8]) {
+        let end = offset.checked_add(target.len());
+        assert!(end.is_some_and(|end| end <= self.len()), "a piece lies within its buffer");
+        if target.is_empty() {
+            return;
+        }
+        // SAFETY: the pointer is to `len` bytes side by side (`get` checked), which the object may neither move nor
+        // free while `buffer` holds it; the piece lies within them (checked above). `target` is Rust's alone, so the
+        // two do not overlap. No reference to Python's memory is made, only bytes of any value are read.
+        unsafe {
+            let source = self.buffer.buf_ptr().cast::<u8>().cast_const().add(offset);
+            ptr::copy_nonoverlapping(source, target.as_mut_ptr(), target.len());
+        }
+    }
+
+    /// All bytes.
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len()];
+        self.copy_to(0, &mut bytes);
+        bytes
+    }
+}

@@ -1,0 +1,97 @@
+//! From the library's errors to Python's exceptions: each class has its own, and what the operating system refused is
+//! an `OSError` with its number, so that `FileNotFoundError` and the like are what they always are.
+//!
+//! | class of the library | exception |
+//! |---|---|
+//! | `Authentication` | `cipherloom.exceptions.InvalidTag` |
+//! | `Key` | `cipherloom.exceptions.InvalidKey` |
+//! | `Usage` | `cipherloom.exceptions.InvalidRequest`, a `ValueError` |
+//! | `Io` | `OSError` and its subclasses; `InternalError` if the cryptographic library or the random source failed |
+
+use cipherloom::{Error, ErrorClass};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
+use pyo3::import_exception;
+use pyo3::prelude::*;
+use std::io::ErrorKind;
+use std::path::Path;
+
+import_exception!(cipherloom.exceptions, InvalidTag);
+import_exception!(cipherloom.exceptions, InvalidKey);
+import_exception!(cipherloom.exceptions, InvalidRequest);
+import_exception!(cipherloom.exceptions, InternalError);
+
+/// The number that the operating system gives for a name that is taken (`EEXIST`), on every system that has one.
+const EXISTS: i32 = 17;
+
+/// The library's messages name the command's options; these are what they are called here.
+const NAMES: [(&str, &str); 7] = [
+    ("--if-exists skip", "if_exists=\"skip\""),
+    ("--if-exists overwrite", "if_exists=\"overwrite\""),
+    ("leave --suffix out", "leave suffix out"),
+    ("; name one of these, or `-` for standard input", "; name one of these"),
+    ("(or the context or bound path)", "(or the associated data or bound path)"),
+    ("the bound path differs", "the associated data or bound path differs"),
+    (
+        "give the identity file of one of them instead of a passphrase",
+        "give identity= instead of passphrase=",
+    ),
+];
+
+/// The message of an error, in the words of this package.
+pub(crate) fn message(error: &Error) -> String {
+    NAMES.iter().fold(error.to_string(), |text, (command, python)| text.replace(command, python))
+}
+
+/// The exception for an error, about the file or folder at `path` if there is one.
+pub(crate) fn exception(error: &Error, path: Option<&Path>) -> PyErr {
+    let text = message(error);
+    let number = match error {
+        Error::Stopped => return PyKeyboardInterrupt::new_err(()),
+        Error::Random(_) | Error::Library { .. } => return InternalError::new_err(text),
+        Error::Io { source, .. } => source.raw_os_error(),
+        Error::OutputExists => Some(EXISTS),
+        _ => None,
+    };
+    let named = || match path {
+        Some(path) => format!("{}: {text}", path.display()),
+        None => text.clone(),
+    };
+    match (error.class(), number, path) {
+        (ErrorClass::Authentication, ..) => InvalidTag::new_err(named()),
+        (ErrorClass::Key, ..) => InvalidKey::new_err(named()),
+        (ErrorClass::Usage, ..) => InvalidRequest::new_err(named()),
+        // Of these arguments Python makes the right subclass.
+        (ErrorClass::Io, Some(number), Some(path)) => {
+            PyOSError::new_err((number, text, path.as_os_str().to_owned()))
+        }
+        (ErrorClass::Io, Some(number), None) => PyOSError::new_err((number, text)),
+        (ErrorClass::Io, None, _) => PyOSError::new_err(named()),
+    }
+}
+
+/// The name of the exception that [`exception`] gives, for those that are told and not raised.
+pub(crate) fn exception_name(error: &Error) -> &'static str {
+    match error {
+        Error::Random(_) | Error::Library { .. } => "InternalError",
+        Error::OutputExists => "FileExistsError",
+        Error::Io { source, .. } => match source.kind() {
+            ErrorKind::NotFound => "FileNotFoundError",
+            ErrorKind::PermissionDenied => "PermissionError",
+            ErrorKind::AlreadyExists => "FileExistsError",
+            ErrorKind::IsADirectory => "IsADirectoryError",
+            ErrorKind::NotADirectory => "NotADirectoryError",
+            _ => "OSError",
+        },
+        _ => match error.class() {
+            ErrorClass::Authentication => "InvalidTag",
+            ErrorClass::Key => "InvalidKey",
+            ErrorClass::Usage => "InvalidRequest",
+            ErrorClass::Io => "OSError",
+        },
+    }
+}
+
+/// An error of reading or writing a file that the library does not know.
+pub(crate) fn os_error(action: &'static str, source: std::io::Error, path: &Path) -> PyErr {
+    exception(&Error::io(action, source), Some(path))
+}

@@ -1,0 +1,216 @@
+//! `Keyset`: Tink keysets in Python's hands: made, read, written, wrapped with age.
+//!
+//! The secret leaves this type by three doors only, each called for by name: `to_json`, `write`, `wrap`. Nothing shows it
+//! in `repr`, and it cannot be pickled.
+
+use crate::buffer::Lent;
+use crate::errors::{InvalidKey, InvalidRequest, exception, os_error};
+use cipherloom::Format;
+use cipherloom::key::wrapped::{self, IdentityText, Lock, LockKind, Opener};
+use cipherloom::key::{self, Passphrase, Template};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// A Tink keyset of streaming AEAD keys: one encrypts, all that are enabled decrypt.
+#[pyclass(frozen, module = "cipherloom")]
+pub(crate) struct Keyset {
+    keyset: key::Keyset,
+    /// The same keys, ready for work.
+    format: Arc<Format>,
+}
+
+impl Keyset {
+    fn new(keyset: key::Keyset) -> PyResult<Keyset> {
+        let refused = |error| exception(&error, None);
+        let twin = key::Keyset::parse(keyset.to_json().as_bytes()).map_err(refused)?;
+        let format = Format::tink(twin, cipherloom::Backend::best()).map_err(refused)?;
+        Ok(Keyset { keyset, format: Arc::new(format) })
+    }
+
+    pub(crate) fn format(&self) -> &Arc<Format> {
+        &self.format
+    }
+}
+
+/// The bytes of a `str` or of a buffer. No message quotes what was given.
+fn bytes_of(given: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
+    Ok(Zeroizing::new(match given.cast::<PyString>() {
+        Ok(text) => text.to_str()?.as_bytes().to_vec(),
+        Err(_) => Lent::get(given)?.to_vec(),
+    }))
+}
+
+fn passphrase_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Passphrase>> {
+    let Some(given) = given else { return Ok(None) };
+    Passphrase::new(&bytes_of(given)?).map(Some).map_err(|error| exception(&error, None))
+}
+
+#[pymethods]
+impl Keyset {
+    /// Makes a keyset with one new key of this template (see `cipherloom.TEMPLATES`).
+    #[staticmethod]
+    #[pyo3(signature = (template = "AES256_GCM_HKDF_1MB"))]
+    fn generate(template: &str) -> PyResult<Keyset> {
+        let template: Template = template.parse().map_err(|error| exception(&error, None))?;
+        Keyset::new(key::Keyset::generate(template).map_err(|error| exception(&error, None))?)
+    }
+
+    /// Reads a key file: Tink's JSON, or that JSON in an age file, which the passphrase or an identity file opens.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, passphrase = None, identity = None))]
+    fn read(
+        py: Python<'_>,
+        path: PathBuf,
+        passphrase: Option<&Bound<'_, PyAny>>,
+        identity: Option<PathBuf>,
+    ) -> PyResult<Keyset> {
+        let contents = read_secret("read the key file", &path)?;
+        let passphrase = passphrase_of(passphrase)?;
+        py.detach(|| open(&contents, passphrase.as_ref(), identity.as_deref(), Some(&path)))
+    }
+
+    /// Opens a wrapped keyset that is in memory.
+    #[staticmethod]
+    #[pyo3(signature = (data, *, passphrase = None, identity = None))]
+    fn unwrap(
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        passphrase: Option<&Bound<'_, PyAny>>,
+        identity: Option<PathBuf>,
+    ) -> PyResult<Keyset> {
+        let contents = Zeroizing::new(Lent::get(data)?.to_vec());
+        if !wrapped::is_wrapped(&contents) {
+            return Err(InvalidKey::new_err("not an age file; Keyset.from_json reads a keyset in clear"));
+        }
+        let passphrase = passphrase_of(passphrase)?;
+        py.detach(|| open(&contents, passphrase.as_ref(), identity.as_deref(), None))
+    }
+
+    /// Reads Tink's JSON form of a keyset.
+    #[staticmethod]
+    fn from_json(json: &Bound<'_, PyAny>) -> PyResult<Keyset> {
+        Keyset::new(key::Keyset::parse(&bytes_of(json)?).map_err(|error| exception(&error, None))?)
+    }
+
+    /// Tink's JSON form: the secret itself, in clear.
+    fn to_json(&self) -> String {
+        self.keyset.to_json().to_string()
+    }
+
+    /// An age file with this keyset in it, for a passphrase or for recipients (`age1…`).
+    #[pyo3(signature = (*, passphrase = None, recipients = None))]
+    fn wrap(
+        &self,
+        py: Python<'_>,
+        passphrase: Option<&Bound<'_, PyAny>>,
+        recipients: Option<Vec<String>>,
+    ) -> PyResult<Vec<u8>> {
+        let passphrase = passphrase_of(passphrase)?;
+        let lock = match (&passphrase, &recipients) {
+            (Some(passphrase), None) => Lock::Passphrase(passphrase),
+            (None, Some(recipients)) => Lock::Recipients(recipients),
+            _ => return Err(InvalidRequest::new_err("give either a passphrase or recipients")),
+        };
+        py.detach(|| wrapped::wrap(&self.keyset, &lock)).map_err(|error| exception(&error, None))
+    }
+
+    /// Writes a new key file that only its owner may read; in clear, or wrapped as `wrap` does. Never overwrites.
+    #[pyo3(signature = (path, *, passphrase = None, recipients = None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        passphrase: Option<&Bound<'_, PyAny>>,
+        recipients: Option<Vec<String>>,
+    ) -> PyResult<()> {
+        let is_clear = passphrase.is_none() && recipients.is_none();
+        let contents = match is_clear {
+            true => Zeroizing::new(self.keyset.to_json().as_bytes().to_vec()),
+            false => Zeroizing::new(self.wrap(py, passphrase, recipients)?),
+        };
+        write_new(&path, &contents).map_err(|error| os_error("write the key file", error, &path))
+    }
+
+    /// The identifier of the key that encrypts.
+    #[getter]
+    fn primary_id(&self) -> u32 {
+        self.keyset.primary_id()
+    }
+
+    /// The identifiers of all keys, in the keyset's order.
+    #[getter]
+    fn key_ids(&self) -> Vec<u32> {
+        self.keyset.keys().map(|key| key.id).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<cipherloom.Keyset primary_id={} keys={}>", self.primary_id(), self.key_ids().len())
+    }
+}
+
+/// The names of all templates.
+#[pyfunction]
+pub(crate) fn templates() -> Vec<&'static str> {
+    Template::ALL.map(Template::name).to_vec()
+}
+
+fn open(
+    contents: &[u8],
+    passphrase: Option<&Passphrase>,
+    identity: Option<&Path>,
+    path: Option<&Path>,
+) -> PyResult<Keyset> {
+    let refused = |error| exception(&error, path);
+    let keyset = match (wrapped::is_wrapped(contents), passphrase, identity) {
+        (false, None, None) => key::Keyset::parse(contents).map_err(refused)?,
+        (false, ..) => {
+            // Who expects a locked file should learn that it is not.
+            return Err(InvalidRequest::new_err(
+                "the keyset is not wrapped; leave passphrase and identity out",
+            ));
+        }
+        (true, Some(_), Some(_)) => {
+            return Err(InvalidRequest::new_err("give either a passphrase or an identity file"));
+        }
+        (true, Some(passphrase), None) => {
+            wrapped::unwrap(contents, &Opener::Passphrase(passphrase)).map_err(refused)?
+        }
+        (true, None, Some(identity)) => {
+            let text =
+                IdentityText::new(std::mem::take(&mut *read_secret("read the identity file", identity)?));
+            wrapped::unwrap(contents, &Opener::IdentityFile(&text)).map_err(refused)?
+        }
+        (true, None, None) => {
+            let needed = match wrapped::lock_kind(contents).map_err(refused)? {
+                LockKind::Passphrase => "with a passphrase; give passphrase=",
+                LockKind::Recipients => {
+                    "for recipients; give identity= with the age identity file of one of them"
+                }
+            };
+            return Err(InvalidKey::new_err(format!("the keyset is wrapped {needed}")));
+        }
+    };
+    Keyset::new(keyset)
+}
+
+fn read_secret(action: &'static str, path: &Path) -> PyResult<Zeroizing<Vec<u8>>> {
+    std::fs::read(path).map(Zeroizing::new).map_err(|error| os_error(action, error, path))
+}
+
+/// Writes a file that only its owner may read, and forces it to stable storage: what is encrypted with a lost key is
+/// lost too.
+fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file: File = options.open(path)?;
+    file.write_all(contents).and_then(|()| file.sync_all()).inspect_err(|_| {
+        let _ = std::fs::remove_file(path);
+    })
+}

@@ -1,0 +1,41 @@
+//! `cipherloom._native`: the library's doors as Python needs them. The package's public face is Python
+//! (`python/cipherloom/`), with names and exceptions after those of pyca/cryptography; here is only what must be native.
+//!
+//! ```text
+//! Python front ─> keyset ───┐
+//!                 tree      ├─> the library, without the interpreter's lock ─> watch: Ctrl-C, progress
+//!                 streaming │
+//!                 file ─────┘
+//!                 hazmat ───> the kernels
+//! ```
+//!
+//! All long work runs with the interpreter's lock released. The thread that called takes part in it and looks for
+//! signals in between ([`watch`]). Unsafe code is one block, in [`buffer`].
+#![deny(unsafe_code)]
+
+mod buffer;
+mod errors;
+mod file;
+mod hazmat;
+mod keyset;
+mod machine;
+mod streaming;
+mod tree;
+mod watch;
+
+use pyo3::prelude::*;
+
+/// The native part of `cipherloom`; use the package, not this.
+#[pymodule(name = "_native")]
+mod native {
+    #[pymodule_export]
+    use crate::file::SealedFile;
+    #[pymodule_export]
+    use crate::hazmat::{aes_cbc_decrypt, aes_cbc_encrypt_many, aes_ctr};
+    #[pymodule_export]
+    use crate::keyset::{Keyset, templates};
+    #[pymodule_export]
+    use crate::streaming::StreamingAead;
+    #[pymodule_export]
+    use crate::tree::{plan, process};
+}

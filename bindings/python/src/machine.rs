@@ -1,0 +1,23 @@
+//! This machine as the planner sees it, with the calibration that the user keeps (`cipherloom calibrate`).
+
+use crate::errors;
+use cipherloom::Machine;
+use cipherloom::machine::{Calibration, calibration_file};
+use pyo3::exceptions::PyRuntimeWarning;
+use pyo3::prelude::*;
+use std::ffi::CString;
+
+/// Looks at this machine. A calibration that is damaged is warned of, and otherwise as good as none.
+pub(crate) fn detect(py: Python<'_>) -> PyResult<Machine> {
+    let kept = calibration_file().and_then(|path| std::fs::read(path).ok());
+    let calibration = match kept.as_deref().map(Calibration::from_json) {
+        None => Calibration::default(),
+        Some(Ok(calibration)) => calibration,
+        Some(Err(error)) => {
+            let text = CString::new(errors::message(&error))?;
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+            Calibration::default()
+        }
+    };
+    Ok(Machine::detect(calibration))
+}

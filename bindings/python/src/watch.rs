@@ -1,0 +1,123 @@
+//! Watching a run from Python: progress, failures, and Ctrl-C.
+//!
+//! Only Python's main thread may handle a signal, and only with the interpreter's lock. That thread is here one of the
+//! workers: the library asks it between runs of segments, and while it waits for others, whether to stop, and every
+//! [`INTERVAL`] it looks. So no thread is started only to wait, and Ctrl-C stops a run well within 200 ms.
+
+use crate::errors;
+use cipherloom::{Event, Observer, Outcome};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::{Duration, Instant};
+
+/// How often signals are looked for, and progress is told.
+const INTERVAL: Duration = Duration::from_millis(40);
+
+/// An entry that failed: its path, the reason, the exception's name.
+pub(crate) type Failure = (PathBuf, String, &'static str);
+
+/// What is seen of one run.
+pub(crate) struct Watch<'w> {
+    /// The thread that Python called.
+    caller: ThreadId,
+    /// Called with source bytes and entries that are through.
+    progress: Option<&'w Py<PyAny>>,
+    bytes: AtomicU64,
+    entries: AtomicU64,
+    stopped: AtomicBool,
+    looked: Mutex<Instant>,
+    raised: Mutex<Option<PyErr>>,
+    failures: Mutex<Vec<Failure>>,
+}
+
+impl<'w> Watch<'w> {
+    /// A watch for a run that this thread starts.
+    pub(crate) fn new(progress: Option<&'w Py<PyAny>>) -> Watch<'w> {
+        Watch {
+            caller: thread::current().id(),
+            progress,
+            bytes: AtomicU64::new(0),
+            entries: AtomicU64::new(0),
+            stopped: AtomicBool::new(false),
+            looked: Mutex::new(Instant::now()),
+            raised: Mutex::new(None),
+            failures: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Runs `work` without the interpreter's lock. What a signal's handler or the progress function raised meanwhile
+    /// comes before the result.
+    pub(crate) fn during<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+        let result = py.detach(work);
+        match lock(&self.raised).take() {
+            Some(raised) => Err(raised),
+            None => Ok(result),
+        }
+    }
+
+    /// The failures so far, by path.
+    pub(crate) fn into_failures(self) -> Vec<Failure> {
+        let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failures.sort();
+        failures
+    }
+
+    /// Tells progress once more, for the run has ended.
+    pub(crate) fn tell_end(&self, py: Python<'_>) -> PyResult<()> {
+        self.tell(py)
+    }
+
+    fn look(&self) {
+        let mut looked = lock(&self.looked);
+        if looked.elapsed() < INTERVAL {
+            return;
+        }
+        let seen = Python::attach(|py| py.check_signals().and_then(|()| self.tell(py)));
+        if let Err(raised) = seen {
+            *lock(&self.raised) = Some(raised);
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        *looked = Instant::now();
+    }
+
+    fn tell(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(progress) = self.progress else { return Ok(()) };
+        let counts = (self.bytes.load(Ordering::Relaxed), self.entries.load(Ordering::Relaxed));
+        progress.call1(py, counts).map(|_| ())
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn advanced(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn entry_ended(&self) {
+        self.entries.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn wants_every_event(&self) -> bool {
+        false
+    }
+
+    fn ended(&self, event: &Event<'_>) {
+        if let Outcome::Failed(error) = &event.outcome {
+            let failure = (event.source.to_owned(), errors::message(error), errors::exception_name(error));
+            lock(&self.failures).push(failure);
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        if !self.stopped.load(Ordering::Relaxed) && thread::current().id() == self.caller {
+            self.look();
+        }
+        self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
