@@ -5,6 +5,7 @@
 //! `cp -r` of its own round. A variant's first output over each tree is checked by another program.
 
 mod check;
+mod lcp;
 mod measure;
 mod peers;
 mod record;
@@ -57,6 +58,8 @@ enum Other {
     Kernels,
     /// Many runs over one tree: median, p95, p99, most, anomalous delays
     Tail(tail::Options),
+    /// Protecting e-books and making licences, beside Readium's lcpencrypt and cp
+    Lcp(lcp::Options),
 }
 
 /// Measures, prints the table and writes the record.
@@ -67,6 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     match &options.other {
         Some(Other::Kernels) => lab::run(&["run", "aes-instructions", "--full"]),
         Some(Other::Tail(options)) => tail::run(options),
+        Some(Other::Lcp(options)) => lcp::run(options),
         None => table(options),
     }
 }

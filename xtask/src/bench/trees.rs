@@ -95,23 +95,40 @@ impl Row {
     }
 }
 
-/// Bytes that do not compress and never repeat: a counter stirred (SplitMix64).
+/// Writes `bytes` that do not compress.
 fn write(path: &Path, bytes: u64, seed: u64) -> std::io::Result<()> {
     let mut file = File::create(path)?;
     let mut buffer = vec![0_u8; 1 << 20];
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66;
+    let mut stirred = Stirred::new(seed);
     let mut left = bytes;
     while left > 0 {
-        for word in buffer.chunks_exact_mut(8) {
-            state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mut stirred = state;
-            stirred = (stirred ^ (stirred >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            stirred = (stirred ^ (stirred >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            word.copy_from_slice(&(stirred ^ (stirred >> 31)).to_le_bytes());
-        }
+        stirred.fill(&mut buffer);
         let part = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         file.write_all(&buffer[..part])?;
         left -= part as u64;
     }
     Ok(())
+}
+
+/// Numbers that do not compress and never repeat, the same for each seed: a counter stirred (SplitMix64).
+pub(crate) struct Stirred(u64);
+
+impl Stirred {
+    pub(crate) fn new(seed: u64) -> Stirred {
+        Stirred(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5DEE_CE66)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut stirred = self.0;
+        stirred = (stirred ^ (stirred >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        stirred = (stirred ^ (stirred >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        stirred ^ (stirred >> 31)
+    }
+
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) {
+        for word in buffer.chunks_mut(8) {
+            word.copy_from_slice(&self.next().to_le_bytes()[..word.len()]);
+        }
+    }
 }
