@@ -101,6 +101,7 @@ impl StreamingAead {
             threads: self.threads,
             backend: self.machine.backend,
             cipher: CipherCost::of(&self.format),
+            key_iterations: 0,
             largest_segment: self.format.largest_segment() as usize,
             open_files: self.machine.open_files,
         };

@@ -91,6 +91,7 @@ pub(crate) fn plan(
             Protection::Gcm => CipherCost::Gcm,
             Protection::CtrHmac { .. } => CipherCost::CtrHmac,
         },
+        key_iterations: 0,
         largest_segment: template.segment_size() as usize,
         open_files: machine.open_files,
     };
