@@ -65,6 +65,8 @@ fn malformed_documents_are_refused_with_their_place() {
         ("<encryption xmlns='urn:x' //>", "attribute"),
         ("<encryption><EncryptedData></EncryptedData></encryption>", "lacks its CipherReference"),
         ("<encryption/><encryption/>", "more than one root"),
+        ("<a\u{c}b:encryption/>", "does not allow"),
+        ("<encryption>\0</encryption>", "does not allow"),
         (&format!("<encryption>{}", "<a>".repeat(100)), "nests deeper"),
         (
             "<encryption><EncryptedData><CipherReference URI='../../etc'/></EncryptedData></encryption>",

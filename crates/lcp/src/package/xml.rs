@@ -66,7 +66,8 @@ pub(crate) struct Span {
     pub(crate) end: usize,
 }
 
-/// A document's bytes as text.
+/// A document's bytes as text, which holds only what XML allows: a control character in a name would end it for one
+/// reader and not for another.
 pub(crate) fn text<'b>(part: &str, bytes: &'b [u8]) -> Result<Cow<'b, str>, Error> {
     let wide = |from: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| from([pair[0], pair[1]]));
@@ -78,11 +79,24 @@ pub(crate) fn text<'b>(part: &str, bytes: &'b [u8]) -> Result<Cow<'b, str>, Erro
         [0xEF, 0xBB, 0xBF, rest @ ..] => std::str::from_utf8(rest).ok().map(Cow::Borrowed),
         _ => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
     };
-    text.ok_or_else(|| Error::Xml {
+    let text = text.ok_or_else(|| Error::Xml {
         part: part.into(),
         problem: "it is neither UTF-8 nor UTF-16, the encodings of EPUB".into(),
         position: 0,
-    })
+    })?;
+    match text.char_indices().find(|(_, char)| !is_allowed(*char)) {
+        None => Ok(text),
+        Some((position, char)) => Err(Error::Xml {
+            part: part.into(),
+            problem: format!("it holds {char:?}, which XML does not allow"),
+            position: position as u64,
+        }),
+    }
+}
+
+/// `Char` of XML 1.0, section 2.2.
+fn is_allowed(char: char) -> bool {
+    matches!(char, '\t' | '\n' | '\r' | '\u{20}'..='\u{FFFD}' | '\u{10000}'..)
 }
 
 /// Walks over a whole document, whose entry is named `part`, and hands each step to `visit`.
