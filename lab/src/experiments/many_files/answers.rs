@@ -182,14 +182,17 @@ fn buffer(findings: &Findings) -> Option<Answer> {
     let worst = effects.iter().max_by(|a, b| a.value.estimate.total_cmp(&b.value.estimate))?;
     let published = effects.iter().find(|effect| effect.name == "fixed 1024")?;
     let bytes = |name: &str| super::super::size_words(name.trim_start_matches("fixed ").parse().unwrap_or(0));
+    let end = if std::ptr::eq(worst, published) {
+        ", the worst".to_owned()
+    } else {
+        format!(", and the worst, {}, {}", bytes(&worst.name), longer(worst.value))
+    };
     Some(Answer {
         question: "How does the buffer's size change the time?".to_owned(),
         sentence: format!(
-            "The best here is {}; the published 1 KB takes {}, and the worst, {}, {}.",
+            "The best here is {}; the published 1 KB takes {}{end}.",
             bytes(&best.factor("buffer").map(ToString::to_string).unwrap_or_default()),
-            longer(published.value),
-            bytes(&worst.name),
-            longer(worst.value)
+            longer(published.value)
         ),
         effects,
     })
