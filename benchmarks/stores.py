@@ -116,7 +116,7 @@ def main():
     os.environ |= {"CIPHERLOOM": options.command, "CIPHERLOOM_VERSITYGW": options.versitygw}
     import stores
 
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+    with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         with stores.S3.running(scratch / "s3") as store:
             run = (store, scratch, options.command)
