@@ -26,7 +26,7 @@ const MEMBERS: [Member; 7] = [
 /// Workspaces of their own, by manifest, and the members of the main one that they may depend on.
 const OUTSIDE: [(&str, Member); 1] = [(
     "bindings/python/Cargo.toml",
-    Member { name: "cipherloom-python", imports: &["cipherloom", "cipherloom-kernels"] },
+    Member { name: "cipherloom-python", imports: &["cipherloom", "cipherloom-kernels", "cipherloom-lcp"] },
 )];
 
 /// Checks the dependencies between the workspace's members, and of those outside on them.
