@@ -91,7 +91,12 @@ fn formatting() -> Result<()> {
 }
 
 fn lints() -> Result<()> {
-    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]).run()
+    // With the stores, which the development build leaves out of the command.
+    let stores = ["--features", "cipherloom-cli/stores"];
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
+        .args(stores)
+        .args(["--", "-D", "warnings"])
+        .run()
 }
 
 /// Units, integration tests and the examples in the documentation, on as many threads as there are cores.

@@ -6,9 +6,11 @@
 
 mod named;
 mod selection;
+mod shard;
 mod walk;
 
 pub use selection::Selection;
+pub use shard::Shard;
 
 use crate::Error;
 use std::ffi::OsString;

@@ -94,7 +94,8 @@ mod tests {
         let root = folder.path();
         fs::write(root.join("one"), b"1").unwrap();
         fs::create_dir(root.join("folder")).unwrap();
-        let mut names = ["one", "missing", "../one", "/etc/passwd", "folder", "", "."].map(PathBuf::from).to_vec();
+        let mut names =
+            ["one", "missing", "../one", "/etc/passwd", "folder", "", "."].map(PathBuf::from).to_vec();
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("folder", root.join("link")).unwrap();

@@ -216,7 +216,9 @@ pub enum Error {
     )]
     SameOutput,
     /// Outputs would lie among the sources.
-    #[error("the output folder lies inside this folder, so outputs would become sources; choose another --out")]
+    #[error(
+        "the output folder lies inside this folder, so outputs would become sources; choose another --out"
+    )]
     NestedOutput,
     /// A folder holds nothing that can be checked.
     #[error("no publication or licence in it ({known})")]

@@ -154,9 +154,7 @@ impl Task for Checking<'_> {
             false => Ok(()),
         };
         let result = match (&open.resources[part], &open.key) {
-            (Some(resource), Some(key)) => {
-                opener.open(&open.archive, resource, key, go_on).map(Some)
-            }
+            (Some(resource), Some(key)) => opener.open(&open.archive, resource, key, go_on).map(Some),
             (resource, _) => {
                 let form = resource.as_ref().map_or(Ok(()), |resource| check_form(entry, resource));
                 form.and_then(|()| open.archive.read_to(entry, go_on)).map(|()| None)

@@ -91,7 +91,8 @@ pub fn decrypt_unless(
     };
     let work = || {
         let mut opener = Opener::default();
-        while let Some(part) = book.parts.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !is_stopped()) {
+        while let Some(part) = book.parts.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !is_stopped())
+        {
             note(part, book.write(part, &mut opener, &stop));
         }
     };
@@ -238,12 +239,7 @@ impl Book {
     }
 
     /// Copies an entry's stored bytes after its content has been verified.
-    fn copy(
-        &self,
-        entry: &Entry,
-        mut to: u64,
-        stop: &dyn Fn() -> Result<(), Error>,
-    ) -> Result<(), Error> {
+    fn copy(&self, entry: &Entry, mut to: u64, stop: &dyn Fn() -> Result<(), Error>) -> Result<(), Error> {
         self.archive.read_to(entry, &mut |_| stop())?;
         let mut piece = vec![0; PIECE.min(entry.compressed_len as usize)];
         let mut from = 0;

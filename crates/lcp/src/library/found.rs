@@ -41,7 +41,9 @@ fn list(folder: &Path, findings: &mut Findings) -> Result<(), Error> {
     let (first, is_whole) = (findings.files.len(), tree.unlisted.is_empty());
     findings.files.extend(tree.entries.iter().map(|entry| folder.join(tree.relative_path(entry))));
     findings.files[first..].sort_unstable();
-    findings.unlisted.extend(tree.unlisted.into_iter().map(|unlisted| (unlisted.path, unlisted.error.into())));
+    findings
+        .unlisted
+        .extend(tree.unlisted.into_iter().map(|unlisted| (unlisted.path, unlisted.error.into())));
     if findings.files.len() == first && is_whole {
         return Err(Error::NothingToCheck { known: EXTENSIONS.map(|glob| &glob[1..]).join(", ") });
     }

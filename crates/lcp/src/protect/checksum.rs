@@ -86,7 +86,12 @@ impl Checksum {
     }
 
     /// The checksum of all `len` bytes, which are complete.
-    pub(super) fn finish(&self, len: u64, draft: &Draft, read_back: &mut ReadBack<'_>) -> Result<String, Error> {
+    pub(super) fn finish(
+        &self,
+        len: u64,
+        draft: &Draft,
+        read_back: &mut ReadBack<'_>,
+    ) -> Result<String, Error> {
         let mut hashed = lock(&self.hashed);
         hashed.follow(len, draft, read_back)?;
         Ok(crate::package::hex(hashed.context.clone().finish().as_ref()))
@@ -110,7 +115,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// SHA-256 of a whole source.
-pub(super) fn of_source(source: &crate::container::Source, read_back: &mut ReadBack<'_>) -> Result<String, Error> {
+pub(super) fn of_source(
+    source: &crate::container::Source,
+    read_back: &mut ReadBack<'_>,
+) -> Result<String, Error> {
     let mut context = Context::new(&SHA256);
     let mut at = 0;
     while at < source.len() {
