@@ -38,6 +38,7 @@ pub(crate) fn run() -> Result<()> {
         .run()
 }
 
-fn folder() -> PathBuf {
+/// The package's folder.
+pub(crate) fn folder() -> PathBuf {
     place::root().join("bindings/python")
 }

@@ -23,6 +23,8 @@ mod hazmat;
 mod keyset;
 mod lcp;
 mod machine;
+#[cfg(feature = "stores")]
+mod stores;
 mod streaming;
 mod tree;
 mod watch;
@@ -42,6 +44,9 @@ mod native {
     use crate::keyset::{Keyset, templates};
     #[pymodule_export]
     use crate::lcp::{lcp_check, lcp_decrypt, lcp_encrypt, lcp_inspect, lcp_license};
+    #[cfg(feature = "stores")]
+    #[pymodule_export]
+    use crate::stores::{list_objects, process_objects};
     #[pymodule_export]
     use crate::streaming::StreamingAead;
     #[pymodule_export]

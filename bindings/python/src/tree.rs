@@ -74,15 +74,17 @@ pub(crate) fn process(py: Python<'_>, options: Options) -> PyResult<(String, Vec
     Ok((summary, watch.into_failures()))
 }
 
-/// Lists the files below a folder, or the one file: relative paths, sizes in bytes, versions (size and time of change);
-/// and what could not be listed.
+/// A file's path below its root, its size in bytes, its version (size and time of change).
+type Listed = (PathBuf, u64, String);
+
+/// Lists the files below a folder, or the one file, and tells what could not be listed.
 #[pyfunction]
 pub(crate) fn list_files(
     py: Python<'_>,
     source: PathBuf,
     include: Vec<String>,
     exclude: Vec<String>,
-) -> PyResult<(Vec<(PathBuf, u64, String)>, Vec<Failure>)> {
+) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
     let tree = list(py, &source, &include, &exclude)?;
     let version = |entry: &Entry| {
         let since = entry.attributes.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());

@@ -141,3 +141,23 @@ def lcp_check(
 ) -> list[dict[str, Any]]: ...
 def lcp_decrypt(opening: LcpOpening) -> tuple[int, int]: ...
 def lcp_inspect(path: StrPath) -> dict[str, Any]: ...
+
+# The following are there if the module was built with the feature `stores`.
+
+class StoreOptions(TypedDict):
+    operation: str
+    source: StrPath
+    destination: StrPath | None
+    key: Keyset
+    new_key: Keyset | None
+    threads: int | None
+    if_exists: str
+    suffix: str
+    bind_path: bool
+    durable: bool
+    objects: list[tuple[str, int, str | None]]
+
+def list_objects(
+    source: StrPath, include: list[str], exclude: list[str]
+) -> tuple[list[tuple[str, int, str | None]], list[tuple[StrPath, str, str]]]: ...
+def process_objects(options: StoreOptions) -> tuple[str, list[tuple[StrPath, str, str]]]: ...

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from cipherloom._report import Failure, Report
     from cipherloom.lcp import EncryptReport, LicenseReport
+    from cipherloom.ray._report import ScaleReport
 
 __all__ = [
     "CipherloomError",
@@ -53,7 +54,7 @@ class InternalError(CipherloomError):
 class TreeFailed(CipherloomError):
     """Some files of a tree failed; all others were done. ``report`` says which and why."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report | ScaleReport) -> None:
         super().__init__(_in_words(report.failures, report.files + report.skipped + report.failed))
         self.report = report
 
