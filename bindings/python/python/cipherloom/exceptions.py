@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cipherloom._report import Failure, Report
-    from cipherloom.lcp import EncryptReport, LicenseReport
+    from cipherloom._lcp_reports import EncryptReport, LicenseReport
     from cipherloom.ray._report import ScaleReport
 
 __all__ = [
