@@ -10,7 +10,7 @@ use crate::bucket::Bucket;
 use crate::conditions::Conditions;
 use crate::existing;
 use crate::faults;
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, version};
 use crate::sink::Condition;
 use bytes::Bytes;
 use cipherloom::Error;
@@ -112,8 +112,10 @@ impl Upload {
                 Ok(())
             }
             Way::Staged { upload, staging } => {
+                // Azure quotes ETags in headers and not in listings.
                 if let Condition::Replace(e_tag) = &self.condition
-                    && self.bucket.store.head(&self.key).await?.e_tag.as_ref() != Some(e_tag)
+                    && self.bucket.store.head(&self.key).await?.e_tag.as_deref().map(version)
+                        != Some(version(e_tag))
                 {
                     let source = "the object is another one now".into();
                     return Err(Fault::Precondition { path: self.key.to_string(), source });
