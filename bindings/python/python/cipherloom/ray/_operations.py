@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["decrypt", "encrypt", "lcp_encrypt", "rekey", "verify"]
 
 CHUNK_BYTES = 16 << 30
-"""Bytes of a task: minutes of work, beside which what Ray costs is nothing, and little to lose with a node."""
+"""Bytes of a task: half a minute or more of work, beside which Ray costs little, and little to lose with a node."""
 
 PUBLICATIONS = ["*.epub", "*.webpub", "*.audiobook", "*.divina", "*.lpf", "*.rpf", "*.pdf"]
 
