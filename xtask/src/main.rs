@@ -15,6 +15,7 @@ mod licences;
 mod place;
 mod python;
 mod report;
+mod scale;
 mod stores;
 mod test;
 mod vectors;

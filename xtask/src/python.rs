@@ -32,10 +32,13 @@ pub(crate) fn run() -> Result<()> {
     with_python(Program::new(&python)).args(["-m", "mypy"]).run()?;
     with_python(Program::new(&python))
         .args(["-m", "pytest", "-q", "--durations=5"])
+        // What the package makes, the command opens, and the other way round.
+        .environment("CIPHERLOOM", place::release_build()?)
         .environment("PYTHONDONTWRITEBYTECODE", "1")
         .run()
 }
 
-fn folder() -> PathBuf {
+/// The package's folder.
+pub(crate) fn folder() -> PathBuf {
     place::root().join("bindings/python")
 }

@@ -4,7 +4,7 @@
 //! have compiled. Two profiles are built (dev and release) and one feature set, so nothing is compiled twice.
 
 use crate::chore::Program;
-use crate::{deny, fuzz, interop, lab, layers, place, python, report, stores, vectors};
+use crate::{deny, fuzz, interop, lab, layers, place, python, report, scale, stores, vectors};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 14] = [
+const STAGES: [Stage; 15] = [
     Stage { name: "format", run: formatting },
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
@@ -25,11 +25,15 @@ const STAGES: [Stage; 14] = [
     Stage { name: "interop", run: interop },
     Stage { name: "stores", run: stores::run },
     Stage { name: "python", run: python::run },
+    Stage { name: "scale", run: scale::run },
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
     Stage { name: "fuzz", run: short_fuzz },
     Stage { name: "deny", run: deny::run },
 ];
+
+/// Stages that run only where they are asked for by name.
+const ON_REQUEST: [Stage; 1] = [Stage { name: "notebook", run: scale::notebook }];
 
 /// The library runs its pipelines on one thread where this variable says so, which is the serial twin of every
 /// parallel path: both must give the same output.
@@ -52,15 +56,17 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.list {
         STAGES.iter().for_each(|stage| println!("{}", stage.name));
+        ON_REQUEST.iter().for_each(|stage| println!("{} (only if named)", stage.name));
         return Ok(());
     }
-    if let Some(unknown) = options.only.iter().find(|name| STAGES.iter().all(|stage| stage.name != **name)) {
+    let all = || STAGES.iter().chain(&ON_REQUEST);
+    if let Some(unknown) = options.only.iter().find(|name| all().all(|stage| stage.name != **name)) {
         bail!("there is no stage `{unknown}`; `cargo xtask test --list` names them");
     }
-    let wanted =
-        |stage: &&Stage| options.only.is_empty() || options.only.iter().any(|name| name == stage.name);
+    let usual = STAGES.iter().filter(|_| options.only.is_empty());
+    let named = all().filter(|stage| options.only.iter().any(|name| name == stage.name));
     let mut times = Vec::new();
-    for stage in STAGES.iter().filter(wanted) {
+    for stage in usual.chain(named) {
         println!("\n=== {} ===", stage.name);
         let start = Instant::now();
         (stage.run)().with_context(|| format!("stage `{}` failed", stage.name))?;

@@ -7,6 +7,7 @@
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
+use std::mem::MaybeUninit;
 use std::ptr;
 
 /// A buffer of Python's, held open (its object can neither be resized nor freed) until this is dropped.
@@ -38,8 +39,18 @@ impl Lent {
     ///
     /// # Panics
     /// If the buffer has fewer bytes.
-    #[expect(unsafe_code, reason = "the buffer protocol gives a pointer")]
+    #[expect(unsafe_code, reason = "bytes with a value are lent as bytes that may have none")]
     pub(crate) fn copy_to(&self, offset: usize, target: &mut [u8]) {
+        // SAFETY: the two have one layout, and only bytes with a value are written to them.
+        self.copy_into(offset, unsafe { &mut *(ptr::from_mut(target) as *mut [MaybeUninit<u8>]) });
+    }
+
+    /// As [`Lent::copy_to`], for bytes that have no value yet; when this returns, all of them have one.
+    ///
+    /// # Panics
+    /// If the buffer has fewer bytes.
+    #[expect(unsafe_code, reason = "the buffer protocol gives a pointer")]
+    pub(crate) fn copy_into(&self, offset: usize, target: &mut [MaybeUninit<u8>]) {
         let end = offset.checked_add(target.len());
         assert!(end.is_some_and(|end| end <= self.len()), "a piece lies within its buffer");
         if target.is_empty() {
@@ -50,7 +61,7 @@ impl Lent {
         // two do not overlap. No reference to Python's memory is made, only bytes of any value are read.
         unsafe {
             let source = self.buffer.buf_ptr().cast::<u8>().cast_const().add(offset);
-            ptr::copy_nonoverlapping(source, target.as_mut_ptr(), target.len());
+            ptr::copy_nonoverlapping(source, target.as_mut_ptr().cast::<u8>(), target.len());
         }
     }
 

@@ -18,13 +18,14 @@ use std::path::Path;
 import_exception!(cipherloom.exceptions, InvalidTag);
 import_exception!(cipherloom.exceptions, InvalidKey);
 import_exception!(cipherloom.exceptions, InvalidRequest);
+import_exception!(cipherloom.exceptions, InvalidPublication);
 import_exception!(cipherloom.exceptions, InternalError);
 
 /// The number that the operating system gives for a name that is taken (`EEXIST`), on every system that has one.
 const EXISTS: i32 = 17;
 
 /// The library's messages name the command's options; these are what they are called here.
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 13] = [
     ("--if-exists skip", "if_exists=\"skip\""),
     ("--if-exists overwrite", "if_exists=\"overwrite\""),
     ("leave --suffix out", "leave suffix out"),
@@ -35,11 +36,22 @@ const NAMES: [(&str, &str); 7] = [
         "give the identity file of one of them instead of a passphrase",
         "give identity= instead of passphrase=",
     ),
+    ("(--root-ca FILE)", "(root_ca=)"),
+    ("(--passphrase-file FILE)", "(passphrase=)"),
+    ("(--license FILE)", "(license=)"),
+    ("choose another --key-file", "choose another key_file"),
+    ("choose another --out", "choose another out"),
+    ("`cipherloom lcp encrypt`", "cipherloom.lcp.encrypt"),
 ];
 
 /// The message of an error, in the words of this package.
 pub(crate) fn message(error: &Error) -> String {
-    NAMES.iter().fold(error.to_string(), |text, (command, python)| text.replace(command, python))
+    in_python_words(error.to_string())
+}
+
+/// A message with the command's options as they are called here.
+pub(crate) fn in_python_words(text: String) -> String {
+    NAMES.iter().fold(text, |text, (command, python)| text.replace(command, python))
 }
 
 /// The exception for an error, about the file or folder at `path` if there is one.
@@ -74,20 +86,25 @@ pub(crate) fn exception_name(error: &Error) -> &'static str {
     match error {
         Error::Random(_) | Error::Library { .. } => "InternalError",
         Error::OutputExists => "FileExistsError",
-        Error::Io { source, .. } => match source.kind() {
-            ErrorKind::NotFound => "FileNotFoundError",
-            ErrorKind::PermissionDenied => "PermissionError",
-            ErrorKind::AlreadyExists => "FileExistsError",
-            ErrorKind::IsADirectory => "IsADirectoryError",
-            ErrorKind::NotADirectory => "NotADirectoryError",
-            _ => "OSError",
-        },
+        Error::Io { source, .. } => os_error_name(source.kind()),
         _ => match error.class() {
             ErrorClass::Authentication => "InvalidTag",
             ErrorClass::Key => "InvalidKey",
             ErrorClass::Usage => "InvalidRequest",
             ErrorClass::Io => "OSError",
         },
+    }
+}
+
+/// The name of the exception that Python has for what the operating system refused.
+pub(crate) fn os_error_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "FileNotFoundError",
+        ErrorKind::PermissionDenied => "PermissionError",
+        ErrorKind::AlreadyExists => "FileExistsError",
+        ErrorKind::IsADirectory => "IsADirectoryError",
+        ErrorKind::NotADirectory => "NotADirectoryError",
+        _ => "OSError",
     }
 }
 

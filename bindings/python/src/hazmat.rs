@@ -6,19 +6,25 @@ use cipherloom::format::pad;
 use cipherloom_kernels::{Aes, Backend, CbcStream};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
 const BLOCK: usize = 16;
 
-/// Encrypts many buffers with one key, each with its own IV, interleaved in this core's AES unit.
+/// Bytes from which another thread pays.
+const SHARE: usize = 256 << 10;
+
+/// Encrypts many buffers with one key, each with its own IV, interleaved in each core's AES unit.
 #[pyfunction]
-#[pyo3(signature = (buffers, key, ivs, *, padding))]
+#[pyo3(signature = (buffers, key, ivs, *, padding, threads = None))]
 pub(crate) fn aes_cbc_encrypt_many<'py>(
     py: Python<'py>,
     buffers: Vec<Bound<'py, PyAny>>,
     key: &Bound<'py, PyAny>,
     ivs: Vec<Bound<'py, PyAny>>,
     padding: bool,
+    threads: Option<NonZeroUsize>,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let aes = expand(key)?;
     if buffers.len() != ivs.len() {
@@ -38,9 +44,18 @@ pub(crate) fn aes_cbc_encrypt_many<'py>(
         return Err(InvalidRequest::new_err(text));
     }
     let texts = py.detach(|| {
-        let mut texts: Vec<Vec<u8>> = lent.iter().map(|buffer| padded(buffer, padding)).collect();
-        let streams = texts.iter_mut().zip(chains).map(|(buffer, chain)| CbcStream { chain, buffer });
-        aes.cbc_encrypt_lanes(&mut streams.collect::<Vec<_>>());
+        let mut texts: Vec<Vec<u8>> =
+            lent.iter().map(|buffer| Vec::with_capacity(buffer.len() + BLOCK)).collect();
+        let shares = shares(&lent, &mut texts, &chains, workers(&lent, threads));
+        // A system that refuses another thread gets all shares done by those that are there.
+        let queue = Mutex::new(shares.into_iter());
+        cipherloom::on_workers(workers(&lent, threads), &|| {
+            loop {
+                let share = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some(share) = share else { return };
+                encrypt(&aes, share, padding);
+            }
+        });
         texts
     });
     Ok(texts.iter().map(|text| PyBytes::new(py, text)).collect())
@@ -97,13 +112,46 @@ fn block(bytes: &Bound<'_, PyAny>, what: &str) -> PyResult<[u8; BLOCK]> {
     bytes.try_into().map_err(|_| InvalidRequest::new_err(format!("{what} has 16 bytes, not {found}")))
 }
 
-/// The text to encrypt, with PKCS#7's padding behind it if that is wanted.
-fn padded(buffer: &Lent, padding: bool) -> Vec<u8> {
-    let len = buffer.len();
-    let mut text = vec![0; if padding { (len / BLOCK + 1) * BLOCK } else { len }];
-    buffer.copy_to(0, &mut text[..len]);
-    if padding {
-        pad(&mut text, len);
+/// A buffer, the place for its ciphertext, and its IV.
+type Chain<'t> = (&'t Lent, &'t mut Vec<u8>, [u8; BLOCK]);
+
+/// How many threads pay: a share of less than [`SHARE`] bytes is done sooner than a thread has started.
+fn workers(lent: &[Lent], threads: Option<NonZeroUsize>) -> usize {
+    let bytes: usize = lent.iter().map(Lent::len).sum();
+    let most = threads.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    most.min(bytes / SHARE).clamp(1, lent.len().max(1))
+}
+
+/// Deals the buffers out, the longest first and each to the share with the fewest bytes, so that all end together.
+fn shares<'t>(
+    lent: &'t [Lent],
+    texts: &'t mut [Vec<u8>],
+    chains: &[[u8; BLOCK]],
+    count: usize,
+) -> Vec<Vec<Chain<'t>>> {
+    let mut all: Vec<Chain<'t>> =
+        lent.iter().zip(texts).zip(chains).map(|((lent, text), chain)| (lent, text, *chain)).collect();
+    all.sort_by_key(|(lent, ..)| std::cmp::Reverse(lent.len()));
+    let mut shares: Vec<(usize, Vec<Chain<'t>>)> = (0..count).map(|_| (0, Vec::new())).collect();
+    for chain in all {
+        let least = shares.iter_mut().min_by_key(|(bytes, _)| *bytes);
+        let (bytes, share) = least.expect("there is a share for every worker, and one worker at least");
+        *bytes += chain.0.len() + BLOCK;
+        share.push(chain);
     }
-    text
+    shares.into_iter().map(|(_, share)| share).collect()
+}
+
+/// Copies a share's texts, with PKCS#7's padding behind them if that is wanted, and encrypts them interleaved.
+fn encrypt(aes: &Aes, mut share: Vec<Chain<'_>>, padding: bool) {
+    for (lent, text, _) in &mut share {
+        let len = lent.len();
+        text.resize(if padding { (len / BLOCK + 1) * BLOCK } else { len }, 0);
+        lent.copy_to(0, &mut text[..len]);
+        if padding {
+            pad(text, len);
+        }
+    }
+    let streams = share.into_iter().map(|(_, buffer, chain)| CbcStream { chain, buffer });
+    aes.cbc_encrypt_lanes(&mut streams.collect::<Vec<_>>());
 }

@@ -25,11 +25,16 @@ pub(crate) struct Keyset {
 }
 
 impl Keyset {
-    fn new(keyset: key::Keyset) -> PyResult<Keyset> {
+    pub(crate) fn new(keyset: key::Keyset) -> PyResult<Keyset> {
         let refused = |error| exception(&error, None);
         let twin = key::Keyset::parse(keyset.to_json().as_bytes()).map_err(refused)?;
         let format = Format::tink(twin, cipherloom::Backend::best()).map_err(refused)?;
         Ok(Keyset { keyset, format: Arc::new(format) })
+    }
+
+    /// Tink's JSON form, for those who encrypt it.
+    pub(crate) fn json(&self) -> Zeroizing<String> {
+        self.keyset.to_json()
     }
 
     pub(crate) fn format(&self) -> &Arc<Format> {

@@ -10,15 +10,21 @@
 //! ```
 //!
 //! All long work runs with the interpreter's lock released. The thread that called takes part in it and looks for
-//! signals in between ([`watch`]). Unsafe code is one block, in [`buffer`].
+//! signals in between ([`watch`]). Unsafe code is in [`buffer`] and [`fresh`]: bytes
+//! that Python lends, and those that it gets.
 #![deny(unsafe_code)]
 
 mod buffer;
+mod envelope;
 mod errors;
 mod file;
+mod fresh;
 mod hazmat;
 mod keyset;
+mod lcp;
 mod machine;
+#[cfg(feature = "stores")]
+mod stores;
 mod streaming;
 mod tree;
 mod watch;
@@ -29,13 +35,20 @@ use pyo3::prelude::*;
 #[pymodule(name = "_native")]
 mod native {
     #[pymodule_export]
+    use crate::envelope::{open_keyset, seal_keyset};
+    #[pymodule_export]
     use crate::file::SealedFile;
     #[pymodule_export]
     use crate::hazmat::{aes_cbc_decrypt, aes_cbc_encrypt_many, aes_ctr};
     #[pymodule_export]
     use crate::keyset::{Keyset, templates};
     #[pymodule_export]
+    use crate::lcp::{lcp_check, lcp_decrypt, lcp_encrypt, lcp_inspect, lcp_license};
+    #[cfg(feature = "stores")]
+    #[pymodule_export]
+    use crate::stores::{list_objects, process_objects};
+    #[pymodule_export]
     use crate::streaming::StreamingAead;
     #[pymodule_export]
-    use crate::tree::{plan, process};
+    use crate::tree::{list_files, plan, process};
 }

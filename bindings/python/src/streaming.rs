@@ -11,6 +11,7 @@
 
 use crate::buffer::Lent;
 use crate::errors::exception;
+use crate::fresh;
 use crate::keyset::Keyset;
 use crate::machine;
 use crate::watch::Watch;
@@ -19,6 +20,7 @@ use cipherloom::plan::CipherCost;
 use cipherloom::{Error, Format, Machine, Observer, Operation, Plan, Request};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::mem::MaybeUninit;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +48,7 @@ impl StreamingAead {
 
     /// The ciphertext of `data`, bound to the associated data.
     #[pyo3(signature = (data, aad = None))]
+    #[expect(unsafe_code, reason = "answers for all bytes of the result")]
     fn encrypt<'py>(
         &self,
         py: Python<'py>,
@@ -56,15 +59,18 @@ impl StreamingAead {
         let layout = self.format.layout();
         let len = layout.ciphertext_len(data.len() as u64);
         let threads = self.threads(Operation::Encrypt, data.len());
-        PyBytes::new_with(py, length(len), |output| {
+        let fill = |output: &mut [MaybeUninit<u8>]| {
             let watch = Watch::new(None);
             let sealed = watch.during(py, || seal(&self.format, &aad, &data, output, threads, &watch))?;
             sealed.map_err(|error| exception(&error, None))
-        })
+        };
+        // SAFETY: without an error every piece was sealed into its place, and the pieces and the header are all of it.
+        unsafe { fresh::bytes(py, length(len), fill) }
     }
 
     /// The plaintext of `data`; all of it is authentic, or there is none.
     #[pyo3(signature = (data, aad = None))]
+    #[expect(unsafe_code, reason = "answers for all bytes of the result")]
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
@@ -76,13 +82,15 @@ impl StreamingAead {
         let len = stream.layout().plaintext_len(data.len() as u64);
         let len = len.map_err(|error| exception(&error, None))?;
         let threads = self.threads(Operation::Decrypt, data.len());
-        PyBytes::new_with(py, length(len), |output| {
+        let fill = |output: &mut [MaybeUninit<u8>]| {
             let watch = Watch::new(None);
             let opened = watch.during(py, || open(&stream, &data, output, threads, &watch));
             let opened = opened.and_then(|opened| opened.map_err(|error| exception(&error, None)));
             // Segments that were authentic by themselves are not to be found in freed memory.
             opened.inspect_err(|_| output.zeroize())
-        })
+        };
+        // SAFETY: without an error every piece was opened into its place, and the pieces are all of it.
+        unsafe { fresh::bytes(py, length(len), fill) }
     }
 
     fn __repr__(&self) -> &'static str {
@@ -123,14 +131,16 @@ fn seal(
     format: &Format,
     aad: &[u8],
     data: &Lent,
-    output: &mut [u8],
+    output: &mut [MaybeUninit<u8>],
     threads: usize,
     watch: &Watch<'_>,
 ) -> Result<(), Error> {
     let layout = format.layout();
     let len = data.len() as u64;
     let (header, body) = output.split_at_mut(layout.header as usize);
-    let stream = format.seal_stream(aad, header)?;
+    let mut header_bytes = vec![0; header.len()];
+    let stream = format.seal_stream(aad, &mut header_bytes)?;
+    header.write_copy_of_slice(&header_bytes);
     let place = |index| layout.segment(index, len).ciphertext_offset - u64::from(layout.header);
     let pieces = cut(&layout, layout.segments(len), body, &place);
     in_parallel(pieces, threads, watch, &|piece: Piece<'_>| {
@@ -138,8 +148,8 @@ fn seal(
         for index in piece.segments {
             let segment = layout.segment(index, len);
             let (buffer, after) = rest.split_at_mut(segment.ciphertext_len as usize);
-            let plaintext = &mut buffer[..segment.plaintext_len as usize];
-            data.copy_to(segment.plaintext_offset as usize, plaintext);
+            let len = segment.plaintext_len as usize;
+            let buffer = fresh::written(buffer, data, segment.plaintext_offset as usize, len);
             stream.seal_segment(index, segment.last, buffer)?;
             rest = after;
         }
@@ -160,7 +170,7 @@ fn open_stream(format: &Format, aad: &[u8], data: &Lent) -> Result<Stream, Error
 fn open(
     stream: &Stream,
     data: &Lent,
-    output: &mut [u8],
+    output: &mut [MaybeUninit<u8>],
     threads: usize,
     watch: &Watch<'_>,
 ) -> Result<(), Error> {
@@ -178,7 +188,7 @@ fn open(
             data.copy_to(segment.ciphertext_offset as usize, buffer);
             let count = stream.open_segment(index, segment.last, None, buffer)?;
             let (plaintext, after) = rest.split_at_mut(count);
-            plaintext.copy_from_slice(&buffer[..count]);
+            plaintext.write_copy_of_slice(&buffer[..count]);
             rest = after;
         }
         Ok(())
@@ -188,14 +198,14 @@ fn open(
 /// What a thread takes at a time: some segments, and their place in the result.
 struct Piece<'o> {
     segments: Range<u64>,
-    output: &'o mut [u8],
+    output: &'o mut [MaybeUninit<u8>],
 }
 
 /// Cuts the result between segments. `place`: where a segment begins in it.
 fn cut<'o>(
     layout: &Layout,
     segments: u64,
-    mut output: &'o mut [u8],
+    mut output: &'o mut [MaybeUninit<u8>],
     place: &dyn Fn(u64) -> u64,
 ) -> Vec<Piece<'o>> {
     let step = u64::from((PIECE_LEN / layout.segment).max(1));

@@ -1,19 +1,20 @@
 //! Whole trees: one door for all four operations, and the plan without a run.
 
-use crate::errors::{InvalidRequest, exception};
+use crate::errors::{self, InvalidRequest, exception};
 use crate::keyset::Keyset;
 use crate::machine;
 use crate::watch::{Failure, Watch};
 use cipherloom::key::{Protection, Template};
 use cipherloom::plan::CipherCost;
 use cipherloom::{
-    Error, Format, IfExists, Job, Links, Observer, Operation, Plan, Request, Selection, Tree, Work,
+    Entry, Error, Format, IfExists, Job, Links, Observer, Operation, Plan, Request, Selection, Tree, Work,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// What the Python front says of a run, as a dictionary.
 #[derive(FromPyObject)]
@@ -32,6 +33,8 @@ pub(crate) struct Options {
     links: String,
     include: Vec<String>,
     exclude: Vec<String>,
+    /// Only these files, relative to the source, which is a folder then; `include` and `exclude` are not asked.
+    files: Option<Vec<PathBuf>>,
     suffix: OsString,
     bind_path: bool,
     durable: bool,
@@ -51,7 +54,10 @@ pub(crate) fn process(py: Python<'_>, options: Options) -> PyResult<(String, Vec
     job.bind_path = options.bind_path;
     job.durable = options.durable;
 
-    let tree = list(py, &options.source, &options.include, &options.exclude)?;
+    let tree = match &options.files {
+        None => list(py, &options.source, &options.include, &options.exclude)?,
+        Some(files) => named(py, &options.source, files)?,
+    };
     if let Some(destination) = &options.destination {
         place(&mut job, &tree, destination)?;
     }
@@ -66,6 +72,29 @@ pub(crate) fn process(py: Python<'_>, options: Options) -> PyResult<(String, Vec
     let summary =
         serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     Ok((summary, watch.into_failures()))
+}
+
+/// A file's path below its root, its size in bytes, its version (size and time of change).
+type Listed = (PathBuf, u64, String);
+
+/// Lists the files below a folder, or the one file, and tells what could not be listed.
+#[pyfunction]
+pub(crate) fn list_files(
+    py: Python<'_>,
+    source: PathBuf,
+    include: Vec<String>,
+    exclude: Vec<String>,
+) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+    let tree = list(py, &source, &include, &exclude)?;
+    let version = |entry: &Entry| {
+        let since = entry.attributes.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        format!("{:x}-{:x}", entry.size, since.map_or(0, |since| since.as_nanos()))
+    };
+    let unlisted = tree.unlisted.iter().map(|unlisted| {
+        (unlisted.path.clone(), errors::message(&unlisted.error), errors::exception_name(&unlisted.error))
+    });
+    let files = tree.entries.iter().map(|entry| (tree.relative_path(entry), entry.size, version(entry)));
+    Ok((files.collect(), unlisted.collect()))
 }
 
 /// Plans the encryption of a tree with keys of this template. Returns the description (JSON).
@@ -99,11 +128,11 @@ pub(crate) fn plan(
     serde_json::to_string(&plan.describe()).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-const IF_EXISTS: [(&str, IfExists); 3] =
+pub(crate) const IF_EXISTS: [(&str, IfExists); 3] =
     [("fail", IfExists::Fail), ("skip", IfExists::Skip), ("overwrite", IfExists::Overwrite)];
 const LINKS: [(&str, Links); 2] = [("skip", Links::Skip), ("copy", Links::Copy)];
 
-fn chosen<T: Copy>(option: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+pub(crate) fn chosen<T: Copy>(option: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     match choices.iter().find(|(known, _)| *known == name) {
         Some((_, choice)) => Ok(*choice),
         None => {
@@ -129,6 +158,12 @@ fn list(py: Python<'_>, source: &Path, include: &[String], exclude: &[String]) -
     let watch = Watch::new(None);
     let tree = watch.during(py, || Tree::list_unless(source, &selection, &|| watch.is_stopped()))?;
     tree.map_err(|error: Error| exception(&error, Some(source)))
+}
+
+fn named(py: Python<'_>, source: &Path, files: &[PathBuf]) -> PyResult<Tree> {
+    let watch = Watch::new(None);
+    let tree = watch.during(py, || Tree::named(source, files, &|| watch.is_stopped()))?;
+    tree.map_err(|error| exception(&error, Some(source)))
 }
 
 /// Where the outputs go. Like `cp`, a file goes to the file of that name, unless a folder is there.

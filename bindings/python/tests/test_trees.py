@@ -198,7 +198,7 @@ def test_what_the_progress_bar_raises_ends_the_run(
             {
                 "operation": "encrypt", "source": str(tree), "destination": str(tmp_path / "out"), "key": key,
                 "new_key": None, "threads": 2, "if_exists": "fail", "links": "skip", "include": [], "exclude": [],
-                "suffix": "", "bind_path": False, "durable": False, "progress": start,
+                "files": None, "suffix": "", "bind_path": False, "durable": False, "progress": start,
             }
         )  # fmt: skip
     assert not (tmp_path / "out").exists()

@@ -38,8 +38,9 @@ pub use embed::embed;
 pub use error::{Class, Error, ResourceFault};
 pub use keys::{ContentKey, FileFacts, KeyFile, KeyRecord};
 pub use library::{
-    Check, Checked, Decrypt, Decrypted, Inspected, Issued, LicenceSummary, Place, Request, Subject, check,
-    decrypt, inspect, issue_all,
+    Check, Checked, Decrypt, Decrypted, Findings, Inspected, Issued, LicenceSummary, Place, Request, Subject,
+    Unlistable, check, check_unless, decrypt, decrypt_unless, find_protected, inspect, issue_all,
+    issue_all_unless,
 };
 pub use notification::{Generation, Notification};
 pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};

@@ -30,7 +30,10 @@ const MEMBERS: [Member; 8] = [
 /// Workspaces of their own, by manifest, and the members of the main one that they may depend on.
 const OUTSIDE: [(&str, Member); 1] = [(
     "bindings/python/Cargo.toml",
-    Member { name: "cipherloom-python", imports: &["cipherloom", "cipherloom-kernels"] },
+    Member {
+        name: "cipherloom-python",
+        imports: &["cipherloom", "cipherloom-kernels", "cipherloom-lcp", "cipherloom-stores"],
+    },
 )];
 
 /// Checks the dependencies between the workspace's members, and of those outside on them.

@@ -9,22 +9,32 @@ b'It was a bright cold day'
 The format is Tink Streaming AEAD: Tink for Python, Go and Java opens the same files with the same keyset.
 """
 
-from cipherloom import exceptions, hazmat
+from cipherloom import envelope, exceptions, hazmat, lcp
 from cipherloom._file import SealedIO, open
 from cipherloom._native import Keyset, StreamingAead, templates
 from cipherloom._plan import Plan, plan
 from cipherloom._report import Failure, Report
 from cipherloom._trees import decrypt_tree, encrypt_tree, rekey_tree, verify_tree
-from cipherloom.exceptions import CipherloomError, InvalidKey, InvalidRequest, InvalidTag, TreeFailed
+from cipherloom.exceptions import (
+    CipherloomError,
+    InvalidKey,
+    InvalidPublication,
+    InvalidRequest,
+    InvalidTag,
+    LibraryFailed,
+    TreeFailed,
+)
 
 __all__ = [
     "TEMPLATES",
     "CipherloomError",
     "Failure",
     "InvalidKey",
+    "InvalidPublication",
     "InvalidRequest",
     "InvalidTag",
     "Keyset",
+    "LibraryFailed",
     "Plan",
     "Report",
     "SealedIO",
@@ -32,8 +42,10 @@ __all__ = [
     "TreeFailed",
     "decrypt_tree",
     "encrypt_tree",
+    "envelope",
     "exceptions",
     "hazmat",
+    "lcp",
     "open",
     "plan",
     "rekey_tree",

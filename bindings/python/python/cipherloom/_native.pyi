@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Callable
-from typing import TypedDict, final
+from typing import Any, TypedDict, final
 
 from typing_extensions import Buffer
 
 StrPath = str | os.PathLike[str]
 
 def templates() -> list[str]: ...
+def seal_keyset(keyset: Keyset, data_key: Buffer, context: Buffer) -> bytes: ...
+def open_keyset(sealed: Buffer, data_key: Buffer, context: Buffer) -> Keyset: ...
 
 @final
 class Keyset:
@@ -80,13 +82,82 @@ class Options(TypedDict):
     links: str
     include: list[str]
     exclude: list[str]
+    files: list[StrPath] | None
     suffix: str
     bind_path: bool
     durable: bool
     progress: Callable[[int, int], Callable[[int, int], None]] | None
 
 def process(options: Options) -> tuple[str, list[tuple[StrPath, str, str]]]: ...
+def list_files(
+    source: StrPath, include: list[str], exclude: list[str]
+) -> tuple[list[tuple[StrPath, int, str]], list[tuple[StrPath, str, str]]]: ...
 def plan(source: StrPath, template: str, threads: int | None, include: list[str], exclude: list[str]) -> str: ...
-def aes_cbc_encrypt_many(buffers: list[Buffer], key: Buffer, ivs: list[Buffer], *, padding: bool) -> list[bytes]: ...
+def aes_cbc_encrypt_many(
+    buffers: list[Buffer], key: Buffer, ivs: list[Buffer], *, padding: bool, threads: int | None = None
+) -> list[bytes]: ...
 def aes_cbc_decrypt(data: Buffer, key: Buffer, iv: Buffer) -> bytes: ...
 def aes_ctr(data: Buffer, key: Buffer, nonce: Buffer) -> bytes: ...
+
+class LcpOptions(TypedDict):
+    sources: list[StrPath]
+    out: StrPath
+    key_file: StrPath
+    threads: int | None
+    if_exists: str
+    checksums: bool
+    level: int
+    progress: Callable[[int, int], Callable[[int, int], None]] | None
+
+class LcpProvider(TypedDict):
+    key_file: StrPath
+    provider: str
+    certificate: StrPath
+    private_key: StrPath
+    if_exists: str
+    threads: int | None
+
+class LcpOpening(TypedDict):
+    source: StrPath
+    out: StrPath
+    passphrase: str
+    root_ca: StrPath | None
+    license: StrPath | None
+    if_exists: str
+    threads: int | None
+
+def lcp_encrypt(
+    options: LcpOptions,
+) -> tuple[str, list[dict[str, Any]], list[tuple[StrPath, str, str]], int]: ...
+def lcp_license(
+    wanted: list[dict[str, Any]], provider: LcpProvider
+) -> tuple[list[tuple[int, str, StrPath]], list[tuple[int, StrPath, str, str]]]: ...
+def lcp_check(
+    paths: list[StrPath],
+    passphrase: str | None,
+    root_ca: StrPath | None,
+    license: StrPath | None,
+    threads: int | None,
+) -> list[dict[str, Any]]: ...
+def lcp_decrypt(opening: LcpOpening) -> tuple[int, int]: ...
+def lcp_inspect(path: StrPath) -> dict[str, Any]: ...
+
+# The following are there if the module was built with the feature `stores`.
+
+class StoreOptions(TypedDict):
+    operation: str
+    source: StrPath
+    destination: StrPath | None
+    key: Keyset
+    new_key: Keyset | None
+    threads: int | None
+    if_exists: str
+    suffix: str
+    bind_path: bool
+    durable: bool
+    objects: list[tuple[str, int, str | None]]
+
+def list_objects(
+    source: StrPath, include: list[str], exclude: list[str]
+) -> tuple[list[tuple[str, int, str | None]], list[tuple[StrPath, str, str]]]: ...
+def process_objects(options: StoreOptions) -> tuple[str, list[tuple[StrPath, str, str]]]: ...

@@ -21,7 +21,7 @@ def _is_seen() -> bool:
 
 
 @contextmanager
-def bar(verb: str, wanted: bool) -> Iterator[Callable[[int, int], Told] | None]:
+def bar(verb: str, wanted: bool, unit: str = "files") -> Iterator[Callable[[int, int], Told] | None]:
     """Gives what is called with the totals once they are known, and returns what is called with the counts so far."""
     shown: list[Any] = []
     try:
@@ -35,7 +35,7 @@ def bar(verb: str, wanted: bool) -> Iterator[Callable[[int, int], Told] | None]:
             shown.append(line)
 
             def tell(bytes_done: int, files_done: int) -> None:
-                line.set_postfix_str(f"{files_done}/{total_files} files", refresh=False)
+                line.set_postfix_str(f"{files_done}/{total_files} {unit}", refresh=False)
                 line.update(min(bytes_done, total_bytes) - line.n)
 
             return tell

@@ -155,8 +155,7 @@ def _run(
     for name, given in [("key", key), *([("new_key", new_key)] if operation == "rekey" else [])]:
         if not isinstance(given, _native.Keyset):
             raise TypeError(f"{name} is a cipherloom.Keyset, not {type(given).__name__}")
-    if threads is not None and threads < 1:
-        raise InvalidRequest(f"threads is 1 or more, not {threads}; leave it out to have the planner choose")
+    threads_asked(threads)
     with _progress.bar(operation, progress) as start:
         summary, failures = _native.process(
             {
@@ -170,6 +169,7 @@ def _run(
                 "links": links,
                 "include": globs(include),
                 "exclude": globs(exclude),
+                "files": None,
                 "suffix": suffix,
                 "bind_path": bind_path,
                 "durable": durable,
@@ -181,6 +181,12 @@ def _run(
     if check:
         report.raise_if_failed()
     return report
+
+
+def threads_asked(threads: int | None) -> None:
+    """Refuses less than one thread."""
+    if threads is not None and threads < 1:
+        raise InvalidRequest(f"threads is 1 or more, not {threads}; leave it out to have the planner choose")
 
 
 def globs(given: Globs) -> list[str]:

@@ -9,9 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cipherloom._report import Report
+    from collections.abc import Sequence
 
-__all__ = ["CipherloomError", "InternalError", "InvalidKey", "InvalidRequest", "InvalidTag", "TreeFailed"]
+    from cipherloom._report import Failure, Report
+    from cipherloom._lcp_reports import EncryptReport, LicenseReport
+    from cipherloom.ray._report import ScaleReport
+
+__all__ = [
+    "CipherloomError",
+    "InternalError",
+    "InvalidKey",
+    "InvalidPublication",
+    "InvalidRequest",
+    "InvalidTag",
+    "LibraryFailed",
+    "TreeFailed",
+]
 
 
 class CipherloomError(Exception):
@@ -30,6 +43,10 @@ class InvalidRequest(CipherloomError, ValueError):
     """The request cannot be carried out: unknown names, options that contradict each other, senseless paths."""
 
 
+class InvalidPublication(CipherloomError, ValueError):
+    """A publication or licence is malformed, or of a kind that cannot be processed."""
+
+
 class InternalError(CipherloomError):
     """The cryptographic library or the source of random bytes failed. Nothing was written."""
 
@@ -37,9 +54,20 @@ class InternalError(CipherloomError):
 class TreeFailed(CipherloomError):
     """Some files of a tree failed; all others were done. ``report`` says which and why."""
 
-    def __init__(self, report: Report) -> None:
-        first = report.failures[0]
-        others = f" (and {report.failed - 1} more, see .report.failures)" if report.failed > 1 else ""
-        total = report.files + report.skipped + report.failed
-        super().__init__(f"{report.failed} of {total} failed: {first.path}: {first.reason}{others}")
+    def __init__(self, report: Report | ScaleReport) -> None:
+        super().__init__(_in_words(report.failures, report.files + report.skipped + report.failed))
         self.report = report
+
+
+class LibraryFailed(CipherloomError):
+    """Some publications or licences failed; all others were done. ``report`` says which and why."""
+
+    def __init__(self, report: EncryptReport | LicenseReport, failures: Sequence[Failure], total: int) -> None:
+        super().__init__(_in_words(failures, total))
+        self.report = report
+
+
+def _in_words(failures: Sequence[Failure], total: int) -> str:
+    first = failures[0]
+    others = f" (and {len(failures) - 1} more, see .report.failures)" if len(failures) > 1 else ""
+    return f"{len(failures)} of {total} failed: {first.path}: {first.reason}{others}"

@@ -18,7 +18,8 @@ __all__ = ["aes_cbc_decrypt", "aes_cbc_encrypt_many", "aes_ctr"]
 
 
 def aes_cbc_encrypt_many(
-    buffers: Iterable[Buffer], key: Buffer, ivs: Iterable[Buffer], *, padding: Literal["pkcs7"] | None = None
+    buffers: Iterable[Buffer], key: Buffer, ivs: Iterable[Buffer], *, padding: Literal["pkcs7"] | None = None,
+    threads: int | None = None,
 ) -> list[bytes]:
     """AES-CBC (NIST SP 800-38A, section 6.2) of many buffers under one key of 16, 24 or 32 bytes.
 
@@ -26,9 +27,10 @@ def aes_cbc_encrypt_many(
     as keep it busy; the result is that of one after the other. The interpreter's lock is released.
 
     :param ivs: one of 16 bytes for each buffer; unpredictable, and never the same twice.
+    :param threads: how many threads share them; as many as pay if this is left out.
     :param padding: ``"pkcs7"`` pads each buffer to whole blocks; without it each has a multiple of 16 bytes.
     """
-    return _native.aes_cbc_encrypt_many(list(buffers), key, list(ivs), padding=_pads(padding))
+    return _native.aes_cbc_encrypt_many(list(buffers), key, list(ivs), padding=_pads(padding), threads=threads)
 
 
 def aes_cbc_decrypt(data: Buffer, key: Buffer, iv: Buffer) -> bytes:

@@ -40,7 +40,7 @@ pub use range::{SealedFile, open_range};
 pub use single::translate_stream;
 pub use source_file::SourceFile;
 pub use to_file::translate_to_file;
-pub use workers::on_workers;
+pub use workers::{on_watched_workers, on_workers};
 
 use crate::Error;
 use crate::plan::Plan;
@@ -71,7 +71,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
     let queue = Queue::new(plan);
     let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
     // Whoever can stop the run may be able to do so from this thread only, so it goes on asking.
-    workers::on_watched_workers(plan.threads, &|| Worker::new(run).work(), &|| {
+    on_watched_workers(plan.threads, &|| Worker::new(run).work(), &|| {
         observer.is_stopped();
     });
     if observer.is_stopped() {

@@ -16,7 +16,7 @@ pub fn on_workers(threads: usize, work: &(dyn Fn() + Sync)) {
 
 /// As [`on_workers`]; this thread calls `watch` every 20 ms from when it has nothing more to do itself until the others
 /// have ended.
-pub(super) fn on_watched_workers(threads: usize, work: &(dyn Fn() + Sync), watch: &dyn Fn()) {
+pub fn on_watched_workers(threads: usize, work: &(dyn Fn() + Sync), watch: &dyn Fn()) {
     // Nothing is sent: the channel closes when the last worker has dropped its end.
     let (working, all_done) = channel::<()>();
     std::thread::scope(|scope| {

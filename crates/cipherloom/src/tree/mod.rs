@@ -4,6 +4,7 @@
 //! work from what stands here, so that a small file costs no second `stat`. It never follows a symbolic link and
 //! never opens a file's content.
 
+mod named;
 mod selection;
 mod shard;
 mod walk;
@@ -114,6 +115,16 @@ impl Tree {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Tree, Error> {
         walk::list(source, selection, is_stopped)
+    }
+
+    /// The tree of these `files` alone, relative paths below the folder `root`: a share of a listing made elsewhere. Each
+    /// is looked at again. Gives up when `is_stopped` says so.
+    ///
+    /// # Errors
+    /// If `root` cannot be read or is no folder; [`Error::Stopped`]. What is no regular file below `root` (or is below
+    /// a symbolic link) goes to [`Tree::unlisted`].
+    pub fn named(root: &Path, files: &[PathBuf], is_stopped: &dyn Fn() -> bool) -> Result<Tree, Error> {
+        named::named(root, files, is_stopped)
     }
 
     /// The entry's path relative to the root.

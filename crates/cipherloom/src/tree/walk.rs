@@ -49,7 +49,7 @@ fn single_file(source: &Path, metadata: &Metadata) -> Result<Tree, Error> {
     Ok(tree)
 }
 
-fn empty_tree(root: PathBuf, attributes: Attributes, is_single_file: bool) -> Tree {
+pub(super) fn empty_tree(root: PathBuf, attributes: Attributes, is_single_file: bool) -> Tree {
     Tree {
         root,
         directories: vec![Directory { path: PathBuf::new(), attributes }],
@@ -114,7 +114,7 @@ fn list_directory(
     Ok(())
 }
 
-fn attributes(metadata: &Metadata) -> Attributes {
+pub(super) fn attributes(metadata: &Metadata) -> Attributes {
     Attributes { permissions: permissions(metadata), modified: metadata.modified().ok() }
 }
 

@@ -24,7 +24,7 @@ impl Error {
         use Error::*;
         match self {
             Io { .. } | SourceChanged | Busy | KeyNotKept { .. } => Class::Io,
-            SameOutput => Class::Usage,
+            SameOutput | NestedOutput | NothingToCheck { .. } => Class::Usage,
             Library(error) => match error.class() {
                 cipherloom::ErrorClass::Usage => Class::Usage,
                 cipherloom::ErrorClass::Key => Class::Key,

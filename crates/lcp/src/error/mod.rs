@@ -215,6 +215,17 @@ pub enum Error {
         "another publication of this run goes to the same output; give the two different names or folders"
     )]
     SameOutput,
+    /// Outputs would lie among the sources.
+    #[error(
+        "the output folder lies inside this folder, so outputs would become sources; choose another --out"
+    )]
+    NestedOutput,
+    /// A folder holds nothing that can be checked.
+    #[error("no publication or licence in it ({known})")]
+    NothingToCheck {
+        /// The extensions that are known.
+        known: String,
+    },
     /// No record for this publication.
     #[error(
         "the key file has no record for this publication (by its SHA-256 or name); give the key file of the run that protected it"

@@ -1,10 +1,12 @@
 //! What is kept of a protected publication: its key, and what tells which publication it belongs to.
 
-use crate::Error;
+use crate::container::{Archive, Source};
+use crate::{Error, Protection};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+use std::path::Path;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// The AES-256 key under which a publication's resources are encrypted; wiped when dropped.
@@ -95,6 +97,22 @@ pub struct KeyRecord {
     /// What tells the protected publication from every other, also with a licence in it: see
     /// [`crate::Protection::fingerprint`].
     pub fingerprint: String,
+}
+
+impl KeyRecord {
+    /// The record among `records` that belongs to the protected publication in the file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::NotProtected`], [`Error::KeyMissing`], and those of reading an archive.
+    pub fn of_publication<'r>(records: &'r [KeyRecord], path: &Path) -> Result<&'r KeyRecord, Error> {
+        let archive = Archive::read(Source::open(path)?)?;
+        let protection = Protection::read(&archive)?;
+        if protection.resources.is_empty() {
+            return Err(Error::NotProtected);
+        }
+        let fingerprint = protection.fingerprint(&archive);
+        records.iter().find(|record| record.fingerprint == fingerprint).ok_or(Error::KeyMissing)
+    }
 }
 
 /// A random UUID (RFC 9562, version 4).

@@ -93,13 +93,26 @@ impl Checked {
 
 /// Checks every file, with `workers` threads; `verdict` gets each when it is known, from any of them.
 pub fn check(files: &[PathBuf], check: &Check, workers: NonZeroUsize, verdict: &(dyn Fn(Checked) + Sync)) {
-    run(&Checking { files, check, verdict }, files.len(), workers);
+    check_unless(files, check, workers, verdict, &|| false);
+}
+
+/// As [`check`], but gives up when `is_stopped` says so, which is asked often and by every worker; what is not known by
+/// then gets no verdict.
+pub fn check_unless(
+    files: &[PathBuf],
+    check: &Check,
+    workers: NonZeroUsize,
+    verdict: &(dyn Fn(Checked) + Sync),
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) {
+    run(&Checking { files, check, verdict, is_stopped }, files.len(), workers);
 }
 
 struct Checking<'c> {
     files: &'c [PathBuf],
     check: &'c Check,
     verdict: &'c (dyn Fn(Checked) + Sync),
+    is_stopped: &'c (dyn Fn() -> bool + Sync),
 }
 
 struct Open {
@@ -113,6 +126,10 @@ struct Open {
 impl Task for Checking<'_> {
     type Open = Open;
     type Worker = Opener;
+
+    fn is_stopped(&self) -> bool {
+        (self.is_stopped)()
+    }
 
     fn open(&self, index: usize, _: &mut Opener) -> Option<(Open, usize)> {
         let mut checked = Checked::new(&self.files[index]);
@@ -132,13 +149,15 @@ impl Task for Checking<'_> {
 
     fn part(&self, open: &Open, part: usize, opener: &mut Opener) {
         let entry = &open.archive.entries()[part];
+        let go_on = &mut |_: &[u8]| match (self.is_stopped)() {
+            true => Err(cipherloom::Error::Stopped.into()),
+            false => Ok(()),
+        };
         let result = match (&open.resources[part], &open.key) {
-            (Some(resource), Some(key)) => {
-                opener.open(&open.archive, resource, key, &mut |_| Ok(())).map(Some)
-            }
+            (Some(resource), Some(key)) => opener.open(&open.archive, resource, key, go_on).map(Some),
             (resource, _) => {
                 let form = resource.as_ref().map_or(Ok(()), |resource| check_form(entry, resource));
-                form.and_then(|()| open.archive.read_to(entry, &mut |_| Ok(()))).map(|()| None)
+                form.and_then(|()| open.archive.read_to(entry, go_on)).map(|()| None)
             }
         };
         match result {
@@ -155,7 +174,10 @@ impl Task for Checking<'_> {
     fn close(&self, open: &Open, _: &mut Opener) {
         let mut checked = std::mem::replace(&mut *lock(&open.checked), Checked::new(Path::new("")));
         checked.problems.extend(open.archive.source().check_unchanged().err());
-        (self.verdict)(checked);
+        // A worker may have stopped within the last part.
+        if !(self.is_stopped)() {
+            (self.verdict)(checked);
+        }
     }
 }
 

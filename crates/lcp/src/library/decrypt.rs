@@ -55,6 +55,24 @@ pub fn decrypt(
     how: &Decrypt,
     workers: NonZeroUsize,
 ) -> Result<Decrypted, Vec<Error>> {
+    decrypt_unless(source, output, how, workers, &|| false)
+}
+
+/// As [`decrypt`], but gives up when `is_stopped` says so, which is asked often and by every worker.
+///
+/// # Errors
+/// As [`decrypt`]; [`cipherloom::Error::Stopped`] alone.
+pub fn decrypt_unless(
+    source: &Path,
+    output: &Path,
+    how: &Decrypt,
+    workers: NonZeroUsize,
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) -> Result<Decrypted, Vec<Error>> {
+    let stop = || match is_stopped() {
+        true => Err(Error::from(cipherloom::Error::Stopped)),
+        false => Ok(()),
+    };
     let book = Book::open(source, output, how).map_err(|error| vec![error])?;
     let next = AtomicUsize::new(0);
     let notes = Mutex::new(Notes::default());
@@ -71,12 +89,15 @@ pub fn decrypt(
             Err(error) => notes.problems.push(error),
         }
     };
-    cipherloom::on_workers(workers.get(), &|| {
+    let work = || {
         let mut opener = Opener::default();
-        while let Some(part) = book.parts.get(next.fetch_add(1, Ordering::Relaxed)) {
-            note(part, book.write(part, &mut opener));
+        while let Some(part) = book.parts.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !is_stopped())
+        {
+            note(part, book.write(part, &mut opener, &stop));
         }
-    });
+    };
+    cipherloom::on_watched_workers(workers.get(), &work, &|| _ = is_stopped());
+    stop().map_err(|error| vec![error])?;
     let notes = notes.into_inner().unwrap_or_else(PoisonError::into_inner);
     if !notes.problems.is_empty() {
         return Err(notes.problems);
@@ -177,7 +198,12 @@ impl Book {
         Ok(Book { draft: Draft::begin(output)?, archive, key, parts, end })
     }
 
-    fn write(&self, part: &Part, opener: &mut Opener) -> Result<Written, Error> {
+    fn write(
+        &self,
+        part: &Part,
+        opener: &mut Opener,
+        stop: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<Written, Error> {
         let entry = &self.archive.entries()[part.entry];
         let data = part.offset + records::local_header_len(&entry.name, part.stored_len, part.len) as u64;
         let mut written = Written {
@@ -189,7 +215,7 @@ impl Book {
             len: part.len,
         };
         match &part.content {
-            Content::Copied => self.copy(entry, data)?,
+            Content::Copied => self.copy(entry, data, stop)?,
             Content::Replaced(text) => {
                 self.draft.write_at(text, data)?;
                 (written.method, written.crc32) = (0, crc32fast::hash(text));
@@ -197,6 +223,7 @@ impl Book {
             Content::Opened(resource) => {
                 let mut at = data;
                 let opened = opener.open(&self.archive, resource, &self.key, &mut |bytes| {
+                    stop()?;
                     self.draft.write_at(bytes, at)?;
                     at += bytes.len() as u64;
                     Ok(())
@@ -212,11 +239,12 @@ impl Book {
     }
 
     /// Copies an entry's stored bytes after its content has been verified.
-    fn copy(&self, entry: &Entry, mut to: u64) -> Result<(), Error> {
-        self.archive.read_to(entry, &mut |_| Ok(()))?;
+    fn copy(&self, entry: &Entry, mut to: u64, stop: &dyn Fn() -> Result<(), Error>) -> Result<(), Error> {
+        self.archive.read_to(entry, &mut |_| stop())?;
         let mut piece = vec![0; PIECE.min(entry.compressed_len as usize)];
         let mut from = 0;
         while from < entry.compressed_len {
+            stop()?;
             let len = (entry.compressed_len - from).min(PIECE as u64) as usize;
             self.archive.read_stored(entry, from, &mut piece[..len])?;
             self.draft.write_at(&piece[..len], to)?;

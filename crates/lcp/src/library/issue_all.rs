@@ -49,14 +49,28 @@ pub fn issue_all(
     workers: NonZeroUsize,
     told: &(dyn Fn(usize, Result<Issued, Error>) + Sync),
 ) {
+    issue_all_unless(requests, signer, if_exists, workers, told, &|| false);
+}
+
+/// As [`issue_all`], but begins no other licence when `is_stopped` says so.
+pub fn issue_all_unless(
+    requests: &[Request<'_>],
+    signer: &Signer,
+    if_exists: IfExists,
+    workers: NonZeroUsize,
+    told: &(dyn Fn(usize, Result<Issued, Error>) + Sync),
+    is_stopped: &(dyn Fn() -> bool + Sync),
+) {
     let next = AtomicUsize::new(0);
-    cipherloom::on_workers(workers.get().min(requests.len()).max(1), &|| {
-        loop {
+    let work = || {
+        while !is_stopped() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(request) = requests.get(number) else { return };
             told(number, request.issue(signer, if_exists));
         }
-    });
+    };
+    let workers = workers.get().min(requests.len()).max(1);
+    cipherloom::on_watched_workers(workers, &work, &|| _ = is_stopped());
 }
 
 impl Request<'_> {

@@ -13,20 +13,26 @@
 mod check;
 mod clear;
 mod decrypt;
+mod found;
 mod inspect;
 mod issue_all;
 #[cfg(test)]
 mod tests;
 
-pub use check::{Check, Checked, LicenceSummary, Subject, check};
-pub use decrypt::{Decrypt, Decrypted, decrypt};
+pub use check::{Check, Checked, LicenceSummary, Subject, check, check_unless};
+pub use decrypt::{Decrypt, Decrypted, decrypt, decrypt_unless};
+pub use found::{Findings, Unlistable, find_protected};
 pub use inspect::{Inspected, inspect};
-pub use issue_all::{Issued, Place, Request, issue_all};
+pub use issue_all::{Issued, Place, Request, issue_all, issue_all_unless};
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a worker that waits asks whether to stop.
+const WAIT: Duration = Duration::from_millis(20);
 
 /// What is done with each publication.
 pub(crate) trait Task: Sync {
@@ -34,6 +40,9 @@ pub(crate) trait Task: Sync {
     type Open: Send + Sync;
     /// What a worker keeps from part to part.
     type Worker: Default;
+
+    /// Whether to stop: what is not closed by then never is. Asked before each part and while waiting.
+    fn is_stopped(&self) -> bool;
 
     /// Opens a publication and says how many parts it has. Without parts it is not closed any more.
     fn open(&self, index: usize, worker: &mut Self::Worker) -> Option<(Self::Open, usize)>;
@@ -71,7 +80,7 @@ struct Queue<'t, T: Task> {
 pub(crate) fn run<T: Task>(task: &T, count: usize, workers: NonZeroUsize) {
     let state = State { next: 0, opening: 0, waiting: VecDeque::new() };
     let queue = Queue { task, count, state: Mutex::new(state), news: Condvar::new() };
-    cipherloom::on_workers(workers.get(), &|| queue.work());
+    cipherloom::on_watched_workers(workers.get(), &|| queue.work(), &|| _ = task.is_stopped());
 }
 
 impl<T: Task> Queue<'_, T> {
@@ -79,6 +88,9 @@ impl<T: Task> Queue<'_, T> {
         let mut worker = T::Worker::default();
         let mut state = self.lock();
         loop {
+            if self.task.is_stopped() {
+                return;
+            }
             if let Some((shared, part)) = take_part(&mut state) {
                 drop(state);
                 self.work_on(&shared, part, &mut worker);
@@ -97,7 +109,7 @@ impl<T: Task> Queue<'_, T> {
                 }
                 self.news.notify_all();
             } else if state.opening > 0 {
-                state = self.news.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state = self.news.wait_timeout(state, WAIT).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             } else {
                 return;

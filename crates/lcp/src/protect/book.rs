@@ -1,6 +1,6 @@
 //! A book under way: its parts, their places in the output, and what has become of them. Shared by the workers.
 
-use super::checksum::Checksum;
+use super::checksum::{Checksum, ReadBack};
 use super::committer::Finished;
 use super::{Job, Source, naming};
 use crate::Error;
@@ -74,7 +74,7 @@ impl Book {
         job: &Job,
         source: &Source,
         claim: &dyn Fn(&Path) -> bool,
-        buffer: &mut Vec<u8>,
+        read_back: &mut ReadBack<'_>,
     ) -> Result<Begun, (Error, Option<PathBuf>)> {
         let opened = crate::container::Source::open(&source.path);
         let package =
@@ -85,7 +85,7 @@ impl Book {
             Ok(false) => return Ok(Begun::Skipped(output)),
             Err(error) => return Err((error, Some(output))),
         }
-        Book::place(job, source, package, output.clone(), buffer)
+        Book::place(job, source, package, output.clone(), read_back)
             .map(|book| Begun::Book(Box::new(book)))
             .map_err(|error| (error, Some(output)))
     }
@@ -95,7 +95,7 @@ impl Book {
         source: &Source,
         package: Package,
         output: PathBuf,
-        buffer: &mut Vec<u8>,
+        read_back: &mut ReadBack<'_>,
     ) -> Result<Book, Error> {
         let folder = output.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(|error| Error::io("make the output folder", error))?;
@@ -117,7 +117,7 @@ impl Book {
             }
             if let (Some((place, _)), Some(checksum)) = (made, &checksum) {
                 let end = place.offset + place.header_len + place.stored_len;
-                checksum.completed(place.offset, end, &draft, buffer)?;
+                checksum.completed(place.offset, end, &draft, read_back)?;
             }
             places.push(place);
             ended.push(made);
@@ -203,20 +203,20 @@ impl Book {
         self.with_draft(|draft| Ok(draft.write_at(bytes, offset)?))
     }
 
-    /// A part is complete; `buffer` is for hashing.
+    /// A part is complete; `read_back` is for hashing.
     pub(super) fn part_ended(
         &self,
         part: usize,
         place: Place,
         crc32: u32,
-        buffer: &mut Vec<u8>,
+        read_back: &mut ReadBack<'_>,
     ) -> Result<(), Error> {
         lock(&self.ended)[part] = Some((place, crc32));
         match &self.checksum {
             None => Ok(()),
             Some(checksum) => self.with_draft(|draft| {
                 let end = place.offset + place.header_len + place.stored_len;
-                checksum.completed(place.offset, end, draft, buffer)
+                checksum.completed(place.offset, end, draft, read_back)
             }),
         }
     }
@@ -242,7 +242,7 @@ impl Book {
     }
 
     /// Completes the output, all parts of which have ended.
-    pub(super) fn finish(&self, buffer: &mut Vec<u8>) -> Result<Finished, Error> {
+    pub(super) fn finish(&self, read_back: &mut ReadBack<'_>) -> Result<Finished, Error> {
         if let Some(trouble) = lock(&self.trouble).take() {
             return Err(trouble);
         }
@@ -265,7 +265,7 @@ impl Book {
         self.write(&directory, directory_offset)?;
         let sha256 = match &self.checksum {
             None => None,
-            Some(checksum) => Some(self.with_draft(|draft| checksum.finish(size, draft, buffer))?),
+            Some(checksum) => Some(self.with_draft(|draft| checksum.finish(size, draft, read_back))?),
         };
         let encrypted = protected.len() as u64;
         let record = KeyRecord {

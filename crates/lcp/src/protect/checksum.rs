@@ -1,6 +1,7 @@
 //! SHA-256 of an output that is written in no particular order: follows what is complete from the start on, reading it
 //! back while the system still has it in memory.
 
+use super::event::Observer;
 use crate::Error;
 use aws_lc_rs::digest::{Context, SHA256};
 use cipherloom::Draft;
@@ -12,6 +13,27 @@ const TURN: u64 = 4 << 20;
 
 /// Bytes that are read back at a time.
 pub(super) const READ: usize = 128 << 10;
+
+/// A worker's buffer for reading back, and who may stop it at that.
+pub(super) struct ReadBack<'o> {
+    buffer: Vec<u8>,
+    observer: &'o dyn Observer,
+}
+
+impl<'o> ReadBack<'o> {
+    pub(super) fn new(observer: &'o dyn Observer) -> ReadBack<'o> {
+        ReadBack { buffer: Vec::new(), observer }
+    }
+
+    /// Room for up to `len` bytes; an error if the run is to stop.
+    fn piece(&mut self, len: u64) -> Result<&mut [u8], Error> {
+        if self.observer.is_stopped() {
+            return Err(cipherloom::Error::Stopped.into());
+        }
+        self.buffer.resize(READ, 0);
+        Ok(&mut self.buffer[..len.min(READ as u64) as usize])
+    }
+}
 
 pub(super) struct Checksum {
     written: Mutex<Written>,
@@ -42,7 +64,7 @@ impl Checksum {
         start: u64,
         end: u64,
         draft: &Draft,
-        buffer: &mut Vec<u8>,
+        read_back: &mut ReadBack<'_>,
     ) -> Result<(), Error> {
         let contiguous = {
             let mut written = lock(&self.written);
@@ -58,24 +80,28 @@ impl Checksum {
         if let Ok(mut hashed) = self.hashed.try_lock()
             && contiguous >= hashed.at + TURN
         {
-            hashed.follow(contiguous, draft, buffer)?;
+            hashed.follow(contiguous, draft, read_back)?;
         }
         Ok(())
     }
 
     /// The checksum of all `len` bytes, which are complete.
-    pub(super) fn finish(&self, len: u64, draft: &Draft, buffer: &mut Vec<u8>) -> Result<String, Error> {
+    pub(super) fn finish(
+        &self,
+        len: u64,
+        draft: &Draft,
+        read_back: &mut ReadBack<'_>,
+    ) -> Result<String, Error> {
         let mut hashed = lock(&self.hashed);
-        hashed.follow(len, draft, buffer)?;
+        hashed.follow(len, draft, read_back)?;
         Ok(crate::package::hex(hashed.context.clone().finish().as_ref()))
     }
 }
 
 impl Hashed {
-    fn follow(&mut self, end: u64, draft: &Draft, buffer: &mut Vec<u8>) -> Result<(), Error> {
-        buffer.resize(READ, 0);
+    fn follow(&mut self, end: u64, draft: &Draft, read_back: &mut ReadBack<'_>) -> Result<(), Error> {
         while self.at < end {
-            let piece = &mut buffer[..(end - self.at).min(READ as u64) as usize];
+            let piece = read_back.piece(end - self.at)?;
             draft.read_at(piece, self.at)?;
             self.context.update(piece);
             self.at += piece.len() as u64;
@@ -89,12 +115,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// SHA-256 of a whole source.
-pub(super) fn of_source(source: &crate::container::Source, buffer: &mut Vec<u8>) -> Result<String, Error> {
+pub(super) fn of_source(
+    source: &crate::container::Source,
+    read_back: &mut ReadBack<'_>,
+) -> Result<String, Error> {
     let mut context = Context::new(&SHA256);
-    buffer.resize(READ, 0);
     let mut at = 0;
     while at < source.len() {
-        let piece = &mut buffer[..(source.len() - at).min(READ as u64) as usize];
+        let piece = read_back.piece(source.len() - at)?;
         source.read_exact(piece, at)?;
         context.update(piece);
         at += piece.len() as u64;

@@ -46,6 +46,12 @@ pub trait Observer: Sync {
     fn advanced(&self, bytes: u64);
     /// A publication has ended.
     fn ended(&self, event: &Event<'_>);
+    /// Whether the run is to stop, from now on: publications that are not complete get no name, and are neither told
+    /// nor counted. Asked by every worker before each piece of work of about a millisecond, and by the thread that called
+    /// [`super::run`] while it waits for others.
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// A run's end.
@@ -93,6 +99,9 @@ impl<'o> Tally<'o> {
     }
 
     pub(super) fn tell(&self, event: &Event<'_>) {
+        if matches!(event.outcome, Outcome::Failed(Error::Library(cipherloom::Error::Stopped))) {
+            return;
+        }
         let add = |counter: &AtomicU64, count: u64| counter.fetch_add(count, Ordering::Relaxed);
         match &event.outcome {
             Outcome::Done { record, .. } => {

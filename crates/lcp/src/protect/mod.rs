@@ -24,10 +24,12 @@ mod naming;
 mod plan;
 mod queue;
 mod round;
+mod sources;
 mod worker;
 
 pub use event::{Event, Observer, Outcome, Summary};
 pub use plan::Plan;
+pub use sources::{Found, find};
 
 use crate::Error;
 use crate::keys::KeyFile;
@@ -73,8 +75,8 @@ pub struct Job {
 /// Protects every publication of `job`. Returns when all have ended, well or not.
 ///
 /// # Errors
-/// If nothing could be started at all: the output folder cannot be made, or the key file not opened. What goes wrong with
-/// single publications is told to `observer` and counted in the summary.
+/// If nothing could be started at all: the output folder cannot be made, or the key file not opened. If `observer` says
+/// that the run is to stop, [`cipherloom::Error::Stopped`]. What goes wrong with single publications is told to `observer` and counted in the summary.
 pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, Error> {
     let start = Instant::now();
     std::fs::create_dir_all(&job.out).map_err(|error| Error::io("make the output folder", error))?;
@@ -87,7 +89,10 @@ pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, E
         scope.spawn(move || committer.work(&finished));
         let to_committer = to_committer;
         let work = || Worker::new(job, plan, &queue, &tally, to_committer.clone()).work();
-        cipherloom::on_workers(plan.threads, &work);
+        cipherloom::on_watched_workers(plan.threads, &work, &|| _ = observer.is_stopped());
     });
+    if observer.is_stopped() {
+        return Err(cipherloom::Error::Stopped.into());
+    }
     Ok(tally.summary(start.elapsed().as_secs_f64()))
 }

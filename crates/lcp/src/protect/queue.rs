@@ -6,6 +6,10 @@ use super::{Job, Source};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often a worker that waits asks whether to stop.
+const WAIT: Duration = Duration::from_millis(20);
 
 /// What a worker gets to do.
 pub(super) enum Task<'j> {
@@ -40,10 +44,13 @@ impl<'j> Queue<'j> {
         Queue { sources, threads: plan.threads, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// The next thing to do; waits while one may still turn up; `None` when all is taken.
-    pub(super) fn take(&self) -> Option<Task<'j>> {
+    /// The next thing to do; waits while one may still turn up; `None` when all is taken or the run is to stop.
+    pub(super) fn take(&self, is_stopped: &dyn Fn() -> bool) -> Option<Task<'j>> {
         let mut state = self.lock();
         loop {
+            if is_stopped() {
+                return None;
+            }
             if let Some(source) = self.sources.get(state.next) {
                 state.next += 1;
                 state.surveys += 1;
@@ -56,7 +63,7 @@ impl<'j> Queue<'j> {
             if state.surveys == 0 {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait_timeout(state, WAIT).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 

@@ -1,7 +1,7 @@
 //! A worker: opens books, and takes their parts until none is left.
 
 use super::book::{Begun, Book, Work};
-use super::checksum;
+use super::checksum::{self, ReadBack};
 use super::committer::Finished;
 use super::deflation::Deflation;
 use super::event::{Event, Outcome, Tally};
@@ -27,7 +27,7 @@ pub(super) struct Worker<'r, 'j> {
     lanes: Vec<Option<Lane>>,
     scratch: Scratch,
     /// For reading outputs back.
-    read_back: Vec<u8>,
+    read_back: ReadBack<'r>,
     header: Vec<u8>,
     /// States of inflate and deflate that no lane uses.
     inflations: Vec<Inflation>,
@@ -50,7 +50,7 @@ impl<'r, 'j> Worker<'r, 'j> {
             arena: Arena::new(plan.buffer_len),
             lanes: (0..MOST_PIECES).map(|_| None).collect(),
             scratch: Scratch::default(),
-            read_back: Vec::new(),
+            read_back: ReadBack::new(tally.observer),
             header: Vec::new(),
             inflations: Vec::new(),
             deflations: Vec::new(),
@@ -58,7 +58,8 @@ impl<'r, 'j> Worker<'r, 'j> {
     }
 
     pub(super) fn work(&mut self) {
-        while let Some(task) = self.queue.take() {
+        let observer = self.tally.observer;
+        while let Some(task) = self.queue.take(&|| observer.is_stopped()) {
             match task {
                 Task::Open(source) => {
                     if let Some(book) = self.open(source) {
@@ -102,6 +103,9 @@ impl<'r, 'j> Worker<'r, 'j> {
 
     /// Fills a piece for each lane; returns up to where the buffer is used, `None` if nothing is in flight.
     fn fill(&mut self, book: &Book, share: usize) -> Option<usize> {
+        if self.tally.observer.is_stopped() {
+            book.fail(cipherloom::Error::Stopped.into());
+        }
         let mut filled = 0;
         let mut is_active = false;
         let capacity = self.arena.aligned().len();

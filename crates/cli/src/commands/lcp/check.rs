@@ -2,19 +2,13 @@
 
 use super::secrets;
 use crate::arguments::LcpCheckArguments;
-use crate::exit_code::{ExitCode, usage};
+use crate::exit_code::ExitCode;
 use crate::output;
-use anyhow::Context;
-use cipherloom::{Selection, Tree};
-use cipherloom_lcp::{Check, Checked, Class, Subject};
+use cipherloom_lcp::{Check, Checked, Class, Subject, find_protected};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-
-/// What is looked for in folders.
-const EXTENSIONS: [&str; 8] =
-    ["*.epub", "*.webpub", "*.audiobook", "*.divina", "*.lcpa", "*.lcpdi", "*.lcpdf", "*.lcpl"];
 
 pub fn run(arguments: &LcpCheckArguments) -> anyhow::Result<ExitCode> {
     let file = arguments.passphrase_file.as_deref();
@@ -87,30 +81,12 @@ impl Tally {
 
 /// The files to check, and how many could not be listed.
 fn files(paths: &[PathBuf]) -> anyhow::Result<(Vec<PathBuf>, u64)> {
-    let selection = Selection::new(&EXTENSIONS.map(String::from), &[])?;
-    let (mut files, mut unlisted) = (Vec::new(), 0);
-    for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let tree = Tree::list(path, &selection).with_context(|| output::printable(path))?;
-        for trouble in &tree.unlisted {
-            unlisted += 1;
-            output::tell(format_args!("cipherloom: {}: {}", output::printable(&trouble.path), trouble.error));
-        }
-        let first = files.len();
-        files.extend(tree.entries.iter().map(|entry| path.join(tree.relative_path(entry))));
-        files[first..].sort_unstable();
-        if files.len() == first && tree.unlisted.is_empty() {
-            let known = EXTENSIONS.map(|glob| &glob[1..]).join(", ");
-            return Err(usage(format!(
-                "{}: no publication or licence in it ({known})",
-                output::printable(path)
-            )));
-        }
+    let findings = find_protected(paths)
+        .map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))?;
+    for (path, error) in &findings.unlisted {
+        output::tell(format_args!("cipherloom: {}: {error}", output::printable(path)));
     }
-    Ok((files, unlisted))
+    Ok((findings.files, findings.unlisted.len() as u64))
 }
 
 pub fn subject(subject: Subject) -> &'static str {

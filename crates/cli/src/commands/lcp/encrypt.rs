@@ -1,7 +1,7 @@
 //! `cipherloom lcp encrypt`: finds the publications, makes the job, plans it, runs it, reports.
 
 use super::notify::Notifier;
-use super::{sources, verdicts};
+use super::verdicts;
 use crate::arguments::{IfExistsArgument, LcpEncryptArguments, MachineArguments};
 use crate::commands::transform;
 use crate::exit_code::{self, ExitCode, usage};
@@ -21,7 +21,8 @@ use verdicts::{Line, Verdicts};
 pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
     let asked = MachineArguments { threads: arguments.jobs, backend: arguments.backend.clone() };
     let machine = transform::machine(&asked)?;
-    let found = sources::find(&arguments.sources, &arguments.out)?;
+    let found = protect::find(&arguments.sources, &arguments.out)
+        .map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))?;
     if found.sources.is_empty() && found.unlisted.is_empty() {
         return Err(usage(
             "no publication was found: the folders hold no .epub, .webpub, .audiobook, .divina, .lpf or .pdf",

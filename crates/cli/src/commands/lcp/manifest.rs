@@ -5,9 +5,8 @@ use super::secrets;
 use crate::exit_code::{no_key, usage};
 use crate::output;
 use anyhow::Context;
-use cipherloom_lcp::container::{Archive, Source};
 use cipherloom_lcp::licence::{Moment, Terms, UserKey};
-use cipherloom_lcp::{Error, KeyRecord, Place, Protection, Request};
+use cipherloom_lcp::{Error, KeyRecord, Place, Request};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -180,14 +179,7 @@ impl<'r> Keys<'r> {
 
     /// The record of the protected publication in this file.
     pub fn of_file(&self, path: &Path) -> anyhow::Result<&'r KeyRecord> {
-        let archive = Archive::read(Source::open(path)?)?;
-        let protection = Protection::read(&archive)?;
-        if protection.resources.is_empty() {
-            return Err(Error::NotProtected.into());
-        }
-        let fingerprint = protection.fingerprint(&archive);
-        let record = self.records.iter().find(|record| record.fingerprint == fingerprint);
-        record.ok_or_else(|| Error::KeyMissing.into())
+        Ok(KeyRecord::of_publication(self.records, path)?)
     }
 
     /// The record of the publication with this identifier, or in a file of this name.

@@ -8,7 +8,6 @@ mod license;
 mod manifest;
 mod notify;
 mod secrets;
-mod sources;
 mod verdicts;
 
 use crate::arguments::{LcpArguments, LcpCommand};

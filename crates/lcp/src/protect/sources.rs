@@ -1,38 +1,42 @@
 //! Which publications a run is about: those named, and those found in folders.
 
-use crate::exit_code::usage;
-use crate::output;
-use anyhow::Context;
+use super::Source;
+use crate::Error;
 use cipherloom::{Selection, Tree};
-use cipherloom_lcp::protect::Source;
 use std::path::{Path, PathBuf};
 
 /// Extensions of publications, for those found in folders; what is named is taken whatever its name.
 const EXTENSIONS: [&str; 7] = ["epub", "webpub", "audiobook", "divina", "lpf", "rpf", "pdf"];
 
 /// The publications, and how many other files were passed over in folders.
+#[derive(Debug, Default)]
 pub struct Found {
+    /// The publications.
     pub sources: Vec<Source>,
+    /// Files in folders that are none, by their extension.
     pub passed_over: u64,
     /// Folders and files that could not be looked at, with the reason.
     pub unlisted: Vec<(PathBuf, cipherloom::Error)>,
 }
 
-/// Looks at all that the user named; `out` is where outputs go.
-pub fn find(named: &[PathBuf], out: &Path) -> anyhow::Result<Found> {
-    let mut found = Found { sources: Vec::new(), passed_over: 0, unlisted: Vec::new() };
+/// Looks at all that was named; `out` is where outputs go. One of several that is not there does not stop the others.
+///
+/// # Errors
+/// With its path: the only one named cannot be listed, or `out` lies in a folder that is searched
+/// ([`Error::NestedOutput`]).
+pub fn find(named: &[PathBuf], out: &Path) -> Result<Found, (PathBuf, Error)> {
+    let mut found = Found::default();
     for path in named {
         let tree = match Tree::list(path, &Selection::default()) {
             Ok(tree) => tree,
-            // One that is not there does not stop the others.
             Err(error) if named.len() > 1 => {
                 found.unlisted.push((path.clone(), error));
                 continue;
             }
-            Err(error) => return Err(error).with_context(|| output::printable(path)),
+            Err(error) => return Err((path.clone(), error.into())),
         };
-        if !tree.is_single_file {
-            refuse_nested(path, out)?;
+        if !tree.is_single_file && lies_in(out, path) {
+            return Err((path.clone(), Error::NestedOutput));
         }
         for entry in &tree.entries {
             if !tree.is_single_file && !is_publication(Path::new(&entry.name)) {
@@ -55,15 +59,9 @@ fn is_publication(name: &Path) -> bool {
 }
 
 /// Outputs inside a folder that is searched would be sources of the next run.
-fn refuse_nested(folder: &Path, out: &Path) -> anyhow::Result<()> {
-    let Ok(folder_path) = std::fs::canonicalize(folder) else { return Ok(()) };
+fn lies_in(out: &Path, folder: &Path) -> bool {
+    let Ok(folder) = std::fs::canonicalize(folder) else { return false };
     let absolute = std::path::absolute(out).unwrap_or_else(|_| out.to_owned());
     let nearest = absolute.ancestors().find_map(|ancestor| std::fs::canonicalize(ancestor).ok());
-    match nearest {
-        Some(nearest) if nearest.starts_with(&folder_path) => Err(usage(format!(
-            "{}: the output folder lies inside this folder, so outputs would become sources; choose another --out",
-            output::printable(folder)
-        ))),
-        _ => Ok(()),
-    }
+    nearest.is_some_and(|nearest| nearest.starts_with(folder))
 }

@@ -1,0 +1,83 @@
+"""AWS Key Management Service for envelopes. Needs boto3: ``pip install cipherloom[aws]``.
+
+Region, endpoint and credentials come from where boto3 looks for them. What a principal may do with an envelope is the
+key policy's: ``kms:GenerateDataKey`` to wrap, ``kms:Decrypt`` to unwrap, ``kms:ReEncryptFrom`` and ``kms:ReEncryptTo`` to
+wrap anew; each can be tied to the context (``kms:EncryptionContext:…``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cipherloom.envelope import DATA_KEY_BYTES
+from cipherloom.exceptions import InvalidKey
+
+__all__ = ["Kms"]
+
+
+class Kms:
+    """A key of AWS KMS.
+
+    :param key_id: the key's identifier, ARN or alias (``alias/…``); it wraps what is new. What is there already is opened
+        with the key that wrapped it.
+    :param client: a boto3 client for ``kms``; made from the environment if it is left out.
+    """
+
+    name = "aws-kms"
+
+    def __init__(self, key_id: str, *, client: Any = None) -> None:
+        self.key_id = key_id
+        self._client = client if client is not None else _client()
+
+    def __repr__(self) -> str:
+        return f"Kms({self.key_id!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Elsewhere the client is made from that machine's environment: its credentials are not sent.
+        return Kms, (self.key_id,)
+
+    def new_data_key(self, context: Mapping[str, str]) -> tuple[bytearray, bytes, str]:
+        """GenerateDataKey."""
+        told = self._ask(
+            "generate_data_key", KeyId=self.key_id, NumberOfBytes=DATA_KEY_BYTES, EncryptionContext=dict(context)
+        )
+        return bytearray(told.pop("Plaintext")), told["CiphertextBlob"], told["KeyId"]
+
+    def open_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> bytearray:
+        """Decrypt."""
+        told = self._ask("decrypt", CiphertextBlob=wrapped, EncryptionContext=dict(context))
+        return bytearray(told.pop("Plaintext"))
+
+    def rewrap_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> tuple[bytes, str]:
+        """ReEncrypt, from whichever key wrapped it to this one."""
+        context = dict(context)
+        told = self._ask(
+            "re_encrypt", CiphertextBlob=wrapped, SourceEncryptionContext=context, DestinationKeyId=self.key_id,
+            DestinationEncryptionContext=context,
+        )  # fmt: skip
+        return told["CiphertextBlob"], told["KeyId"]
+
+    def _ask(self, action: str, **request: Any) -> dict[str, Any]:
+        import botocore.exceptions
+
+        try:
+            answer: dict[str, Any] = getattr(self._client, action)(**request)
+        except botocore.exceptions.ClientError as error:
+            # The service's own words; requests and answers hold no plaintext where there is an error.
+            code = error.response.get("Error", {}).get("Code", "unknown")
+            raise InvalidKey(
+                f"AWS KMS refused to {action.replace('_', ' ')} ({code}); check the key, its policy, and that the "
+                "context is the one that the envelope was made with"
+            ) from error
+        except botocore.exceptions.BotoCoreError as error:
+            raise ConnectionError(f"AWS KMS cannot be reached: {error}") from error
+        return answer
+
+
+def _client() -> Any:
+    try:
+        import boto3
+    except ImportError as error:
+        raise ImportError("AWS KMS needs boto3: pip install cipherloom[aws]") from error
+    return boto3.client("kms")

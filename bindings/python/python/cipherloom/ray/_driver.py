@@ -1,0 +1,131 @@
+"""The driver: gives tasks out, as many as fit and a few more, and writes down what comes back."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cipherloom._report import Failure
+from cipherloom.ray._cluster import Cluster
+from cipherloom.ray._listing import Listed, cut
+from cipherloom.ray._manifest import Manifest
+from cipherloom.ray._work import Errand, Receipt, work
+
+__all__ = ["Totals", "drive"]
+
+QUEUED = 2
+"""Tasks given out for each that runs, so that a slot that falls free has its next one there."""
+
+FIRST_WAIT = 1.0
+"""Seconds before objects that failed are tried again; doubled each time."""
+
+TRANSIENT = frozenset({"OSError", "ConnectionError", "TimeoutError", "RayError"})
+"""Failures that another try may heal: those of stores and systems, never of keys or content."""
+
+
+@dataclass
+class Totals:
+    """What has come back so far."""
+
+    files: int = 0
+    skipped: int = 0
+    bytes: int = 0
+    output_bytes: int = 0
+    tasks: int = 0
+    retried: int = 0
+    working_seconds: float = 0.0
+    failures: list[Failure] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A share, and how often its objects have been tried before."""
+
+    number: int
+    attempt: int
+    share: list[Listed]
+    not_before: float = 0.0
+
+
+def drive(
+    cluster: Cluster,
+    errand: Errand,
+    objects: list[Listed],
+    manifest: Manifest,
+    *,
+    chunk_bytes: int,
+    max_retries: int,
+    tell: Callable[[int, int], None],
+) -> Totals:
+    """Does every object; returns when each is done or has failed for good."""
+    import ray
+    from ray.exceptions import RayError
+
+    totals = Totals()
+    # A worker that is lost with its node or killed is Ray's to repeat.
+    remote = ray.remote(max_retries=max_retries, num_cpus=cluster.threads, scheduling_strategy="SPREAD")(work)
+    shared = ray.put(errand)
+    waiting = deque(Task(number, 1, share) for number, share in enumerate(cut(objects, chunk_bytes), 1))
+    numbers = len(waiting)
+    running: dict[Any, Task] = {}
+    through = 0
+    try:
+        while waiting or running:
+            while waiting and len(running) < QUEUED * cluster.slots and waiting[0].not_before <= time.monotonic():
+                task = waiting.popleft()
+                options = {"name": f"cipherloom {errand.operation} {task.number}"}
+                running[remote.options(**options).remote(shared, task.share)] = task
+                totals.tasks += 1
+                totals.retried += task.attempt > 1
+            if not running:
+                time.sleep(min(1.0, max(0.0, waiting[0].not_before - time.monotonic())))
+                continue
+            ready, _ = ray.wait(list(running), num_returns=1, timeout=1.0)
+            for reference in ready:
+                task = running.pop(reference)
+                try:
+                    receipt = ray.get(reference)
+                except RayError as error:
+                    receipt = _lost(task, error)
+                manifest.task(task.number, task.attempt, task.share, receipt)
+                again = _settle(task, receipt, max_retries, totals)
+                if again:
+                    numbers += 1
+                    wait = FIRST_WAIT * 2 ** (task.attempt - 1)
+                    waiting.append(Task(numbers, task.attempt + 1, again, time.monotonic() + wait))
+                through += len(task.share) - len(again)
+                tell(totals.bytes, through)
+    except BaseException:
+        # Ctrl-C above all: what runs stops within moments, and leaves nothing half-written.
+        for reference in running:
+            ray.cancel(reference)
+        raise
+    totals.failures.sort(key=lambda failure: failure.path)
+    return totals
+
+
+def _settle(task: Task, receipt: Receipt, max_retries: int, totals: Totals) -> list[Listed]:
+    """Counts a receipt; gives what is to be tried again."""
+    totals.files += receipt.files
+    totals.skipped += receipt.skipped
+    totals.bytes += receipt.bytes
+    totals.output_bytes += receipt.output_bytes
+    totals.working_seconds += receipt.seconds
+    again = set()
+    for path, reason, error in receipt.failures:
+        if error in TRANSIENT and task.attempt <= max_retries:
+            again.add(path)
+        else:
+            totals.failures.append(Failure(Path(path), reason, error))
+    return [each for each in task.share if each.path in again]
+
+
+def _lost(task: Task, error: Exception) -> Receipt:
+    """A receipt in the place of one that will not come."""
+    reason = f"the task was lost ({type(error).__name__}); look for the node's memory and Ray's logs"
+    failures = [(each.path, reason, "RayError") for each in task.share]
+    return Receipt("", 0, 0.0, 0, 0, 0, 0, failures)

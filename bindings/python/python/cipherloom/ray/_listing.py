@@ -1,0 +1,101 @@
+"""What there is to do: the source listed once, many prefixes at once, and cut into tasks of even bytes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from cipherloom import _native
+from cipherloom._report import Failure
+from cipherloom._trees import StrPath
+from cipherloom.exceptions import InvalidRequest
+
+__all__ = ["Listed", "cut", "is_address", "listed", "stores"]
+
+LISTS = 16
+"""Folders that are listed at once."""
+
+OBJECT_BYTES = 64 << 10
+"""What an object costs beside its bytes, in bytes that take as long: opening, naming, a request."""
+
+MOST_OBJECTS = 50_000
+"""The most objects in a task, so that its receipt and its row in the manifest stay small."""
+
+
+class Listed(NamedTuple):
+    """An object (or file) of the source."""
+
+    path: str
+    """Relative to the source, ``/`` between folders."""
+    size: int
+    """Bytes."""
+    version: str | None
+    """What changes when it does: the store's ETag; size and time of a file."""
+
+
+def is_address(place: StrPath) -> bool:
+    """Whether this is an address (``s3://bucket/prefix``) and not a path."""
+    scheme, found, _ = os.fspath(place).partition("://")
+    return bool(found) and scheme.replace("+", "").isalnum()
+
+
+def stores() -> None:
+    """Raises unless the native module speaks to object stores."""
+    if not hasattr(_native, "process_objects"):
+        raise InvalidRequest(
+            "this build of cipherloom has no object stores; build it with "
+            "MATURIN_PEP517_ARGS='--features stores' pip install ."
+        )
+
+
+def listed(source: StrPath, include: list[str], exclude: list[str]) -> tuple[list[Listed], list[Failure]]:
+    """Everything at the source, by path, and what could not be listed."""
+    objects: list[Listed] = []
+    failures: list[Failure] = []
+
+    def add(prefix: str, found: Iterable[tuple[StrPath, int, str | None]], bad: list[tuple[StrPath, str, str]]) -> None:
+        objects.extend(Listed(prefix + os.fspath(path), size, version) for path, size, version in found)
+        failures.extend(Failure(Path(path), reason, error) for path, reason, error in bad)
+
+    if is_address(source):
+        stores()
+        add("", *_native.list_objects(source, include, exclude))
+    elif include or exclude or not os.path.isdir(source):
+        # Globs are relative to the whole source.
+        add("", *_native.list_files(source, include, exclude))
+    else:
+        folders = []
+        with os.scandir(source) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif entry.is_file(follow_symlinks=False):
+                    facts = entry.stat(follow_symlinks=False)
+                    # As the native listing has it.
+                    version = f"{facts.st_size:x}-{facts.st_mtime_ns:x}"
+                    objects.append(Listed(entry.name, facts.st_size, version))
+        with ThreadPoolExecutor(LISTS) as pool:
+            below = pool.map(lambda name: _native.list_files(os.path.join(source, name), [], []), folders)
+            for name, (found, bad) in zip(folders, below, strict=True):
+                add(f"{name}/", found, bad)
+    objects.sort()
+    return objects, failures
+
+
+def cut(objects: list[Listed], chunk_bytes: int) -> list[list[Listed]]:
+    """Tasks of about ``chunk_bytes`` each, an object's own cost counted; neighbours stay together."""
+    total = sum(size + OBJECT_BYTES for _, size, _ in objects)
+    # Even tasks: the last is no remainder.
+    wanted = total / max(1, -(-total // chunk_bytes))
+    tasks: list[list[Listed]] = []
+    weight = 0.0
+    for each in objects:
+        if not tasks or weight >= wanted or len(tasks[-1]) >= MOST_OBJECTS:
+            tasks.append([])
+            weight = 0.0
+        tasks[-1].append(each)
+        weight += each.size + OBJECT_BYTES
+    return tasks

@@ -1,0 +1,176 @@
+"""The manifest: what is done, beside the output, and where a run that is repeated goes on.
+
+::
+
+    <destination>.manifest/20261122T031500Z-1f8a0c42-0001.jsonl     one run's rows, in parts
+        {"event": "run", "format": "cipherloom-manifest-1", "operation": …, "source": …, "key": …, "objects": …}
+        {"event": "task", "task": 17, "attempt": 1, "node": …, "seconds": …, "objects": [[path, size, version] …],
+         "failures": [[path, reason, exception] …], …}
+        {"event": "end", "done": …, "failed": …}
+
+A row is written when its task has ended, and forced to stable storage; a row that a crash cut short is passed over.
+What a lost row spoke of is recognised by its output, and counted as skipped. In a store the parts are objects, put there
+when a part is full and when the run ends. Names are in it, keys and plaintext never.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from cipherloom import _native
+from cipherloom.exceptions import InvalidRequest
+from cipherloom.ray._listing import Listed, is_address
+from cipherloom.ray._work import Receipt
+
+__all__ = ["Manifest"]
+
+FORMAT = "cipherloom-manifest-1"
+
+PART_ROWS = 200
+"""Rows of a part, after which it goes to the store."""
+
+
+class Manifest:
+    """The records of one destination: those of earlier runs, and this one's."""
+
+    def __init__(self, place: str, run: dict[str, Any]) -> None:
+        self.place = place
+        self._run = run
+        self._is_stored = is_address(place)
+        # A store's records are written here first.
+        self._folder = tempfile.mkdtemp(prefix="cipherloom-manifest-") if self._is_stored else place
+        self._name = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+        self._part = 0
+        self._rows = 0
+        self._file: Any = None
+
+    def __enter__(self) -> Manifest:
+        os.makedirs(self._folder, exist_ok=True)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._end_part()
+        finally:
+            if self._is_stored:
+                shutil.rmtree(self._folder, ignore_errors=True)
+
+    def done(self) -> dict[str, tuple[int, str | None]]:
+        """Size and version of every object that earlier runs of this kind have done."""
+        found: dict[str, tuple[int, str | None]] = {}
+        self._fetch()
+        for name in sorted(os.listdir(self._folder)):
+            if name.endswith(".jsonl"):
+                self._read(os.path.join(self._folder, name), found)
+        return found
+
+    def begin(self, objects: int, size: int) -> None:
+        """The run's first row."""
+        self._write({"event": "run", "format": FORMAT, **self._run, "objects": objects, "bytes": size})
+
+    def task(self, number: int, attempt: int, share: list[Listed], receipt: Receipt) -> None:
+        """A task has ended."""
+        told = {name: getattr(receipt, name) for name in Receipt.__dataclass_fields__}
+        self._write({"event": "task", "task": number, "attempt": attempt, **told, "objects": share})
+
+    def end(self, told: dict[str, Any]) -> None:
+        """The run's last row."""
+        self._write({"event": "end", **told})
+
+    def _write(self, row: dict[str, Any]) -> None:
+        if self._file is None:
+            self._part += 1
+            path = os.path.join(self._folder, f"{self._name}-{self._part:04}.jsonl")
+            self._file = open(path, "x", encoding="utf-8")  # noqa: SIM115
+            self._rows = 0
+            if row["event"] != "run":
+                # Each part says by itself what it is about.
+                self._file.write(json.dumps({"event": "run", "format": FORMAT, **self._run}) + "\n")
+        # Names that are no text are carried as Python has them (surrogates), escaped.
+        self._file.write(json.dumps(row) + "\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._rows += 1
+        if self._rows >= PART_ROWS and self._is_stored:
+            self._end_part()
+
+    def _end_part(self) -> None:
+        if self._file is None:
+            return
+        name = self._file.name
+        self._file.close()
+        self._file = None
+        if self._is_stored:
+            self._copy(os.path.dirname(name), self.place, [(os.path.basename(name), os.path.getsize(name), None)])
+
+    def _fetch(self) -> None:
+        """Brings a store's records here."""
+        if not self._is_stored:
+            return
+        try:
+            objects, unlisted = _native.list_objects(self.place, [], [])
+        except OSError as error:
+            if "nothing is there" in str(error):
+                return
+            raise
+        if unlisted:
+            raise OSError(f"{self.place}: the manifest cannot be listed: {unlisted[0][1]}")
+        self._copy(self.place, self._folder, objects)
+
+    @staticmethod
+    def _copy(source: str, destination: str, objects: list[tuple[str, int, str | None]]) -> None:
+        _, failures = _native.process_objects(
+            {
+                "operation": "copy", "source": source, "destination": destination, "key": _no_key(), "new_key": None,
+                "threads": 1, "if_exists": "fail", "suffix": "", "bind_path": False, "durable": True,
+                "objects": objects,
+            }
+        )  # fmt: skip
+        if failures:
+            raise OSError(f"{failures[0][0]}: the manifest cannot be kept: {failures[0][1]}")
+
+    def _read(self, path: str, found: dict[str, tuple[int, str | None]]) -> None:
+        about: dict[str, Any] = {}
+        for row in _rows(path):
+            if row.get("event") == "run":
+                if row.get("format") != FORMAT:
+                    raise InvalidRequest(f"{path}: the manifest's format is not {FORMAT!r}; choose another manifest")
+                about = row
+                for name in ("operation", "source", "key", "suffix", "bind_path"):
+                    if row.get(name) != self._run[name]:
+                        raise InvalidRequest(
+                            f"{path}: this manifest is of a run with another {name} ({row.get(name)!r}, not "
+                            f"{self._run[name]!r}); choose another destination or manifest"
+                        )
+            elif row.get("event") == "task" and about:
+                failed = {failure[0] for failure in row["failures"]}
+                for name, size, version in row["objects"]:
+                    if name not in failed:
+                        found[name] = (size, version)
+
+
+def _rows(path: str) -> Iterator[dict[str, Any]]:
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                # A crash cut it short: its objects are looked at again.
+                continue
+            if isinstance(row, dict):
+                yield row
+
+
+def _no_key() -> _native.Keyset:
+    """A copy asks for no key, but its door does."""
+    return _native.Keyset.generate()

@@ -1,0 +1,140 @@
+"""What the tests of scaling out share: trees, the manifest's word, and a hand that kills a worker."""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import cipherloom as cl
+import pytest
+from cipherloom import ray as scale
+from cipherloom.ray._cluster import connected
+
+# Books of the package's tests; stores, and what stands in their way, of those with foreign programs.
+sys.path[:0] = [os.fspath(Path(__file__).parents[1] / "tests"), os.fspath(Path(__file__).parents[3] / "interop")]
+
+
+@pytest.fixture(scope="session")
+def key() -> cl.Keyset:
+    return cl.Keyset.generate()
+
+
+@pytest.fixture
+def key_file(key: cl.Keyset, tmp_path_factory: pytest.TempPathFactory) -> scale.KeyFile:
+    """The same key, as it may go to a cluster of others."""
+    path = tmp_path_factory.mktemp("key") / "key.json"
+    key.write(path)
+    return scale.KeyFile(path)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """A cluster that is there before and after a run; for those tests that need no one of their own."""
+    with connected(None, None):
+        yield
+
+
+def recorded(manifest: Path) -> tuple[dict[str, int], list[dict[str, object]]]:
+    """How often each object is recorded as done, and all rows, of a manifest's folder."""
+    done: dict[str, int] = {}
+    rows = []
+    for part in sorted(manifest.glob("*.jsonl")):
+        for line in part.read_text().splitlines():
+            row = json.loads(line)
+            rows.append(row)
+            if row["event"] == "task":
+                failed = {failure[0] for failure in row["failures"]}
+                for path, *_ in row["objects"]:
+                    if path not in failed:
+                        done[path] = done.get(path, 0) + 1
+    return done, rows
+
+
+def write(root: Path, sizes: dict[str, int]) -> Path:
+    """Files of these sizes, of random bytes."""
+    for name, size in sizes.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(os.urandom(size))
+    return root
+
+
+def workers(verb: str) -> list[int]:
+    """Processes of Ray that are at a task of this operation."""
+    found = []
+    for entry in os.scandir("/proc"):
+        try:
+            command = Path(entry.path, "cmdline").read_bytes()
+        except OSError:
+            continue
+        if command.startswith(f"ray::cipherloom {verb}".encode()):
+            found.append(int(entry.name))
+    return found
+
+
+@contextmanager
+def a_worker_killed(verb: str, after: float = 0.0) -> Iterator[list[int]]:
+    """Kills one worker, by its process number, while it is at a task; gives what was killed."""
+    killed: list[int] = []
+    over = threading.Event()
+
+    def kill() -> None:
+        while not over.wait(0.005):
+            at_work = workers(verb)
+            if at_work:
+                if over.wait(after):
+                    return
+                try:
+                    os.kill(at_work[0], signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                killed.append(at_work[0])
+                return
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join()
+
+
+def listeners() -> set[str]:
+    """Addresses at which this process's descendants listen, as the system has them."""
+    addresses = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path("/proc/net", table).read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A":
+                addresses[words[9]] = words[1].rpartition(":")[0]
+    found = set()
+    for pid in descendants(os.getpid()):
+        try:
+            links = [os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd")]
+        except OSError:
+            continue
+        for link in links:
+            inode = link.removeprefix("socket:[").removesuffix("]")
+            if inode in addresses:
+                found.add(addresses[inode])
+    return found
+
+
+def descendants(root: int) -> set[int]:
+    parents = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            try:
+                stat = Path(entry.path, "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found

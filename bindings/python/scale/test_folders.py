@@ -1,0 +1,154 @@
+"""Folders on a cluster of this machine: even tasks, records, lost workers, keys, Ctrl-C."""
+
+import os
+from pathlib import Path
+
+import cipherloom as cl
+import pytest
+from cipherloom import ray as scale
+from cipherloom.ray._listing import OBJECT_BYTES, Listed, cut, listed
+from books import entries, epub
+from conftest import a_worker_killed, recorded, write
+
+MB = 1 << 20
+
+
+def content(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    sizes = {f"d{number % 11}/e{number % 3}/{number:05}": number % 5000 for number in range(3000)}
+    return write(tmp_path_factory.mktemp("many") / "in", sizes | {"top": 1, "large": 40 * MB})
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_run_its_records_and_its_repetition(many: Path, tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    out = tmp_path / "out"
+    report = scale.encrypt(many, out, key_file, chunk_bytes=30 * MB)
+    total = len(content(many))
+    assert (report.files, report.failed, report.skipped, report.recorded) == (total, 0, 0, 0)
+    assert report.tasks > 4 and report.retried == 0
+    done, rows = recorded(tmp_path / "out.manifest")
+    assert set(done) == set(content(many)) and set(done.values()) == {1}
+    assert [row["event"] for row in rows] == ["run", *["task"] * report.tasks, "end"]
+    assert rows[0]["key"] == key.primary_id and rows[-1]["files"] == total
+    # A second run starts nothing.
+    again = scale.encrypt(many, out, key_file)
+    assert (again.files, again.tasks, again.recorded) == (0, 0, total)
+    # One more file is all that a third one does; without records, outputs are recognised.
+    (many / "late").write_bytes(b"late")
+    try:
+        third = scale.encrypt(many, out, key_file)
+        assert (third.files, third.recorded) == (1, total)
+        fourth = scale.encrypt(many, out, key_file, manifest=tmp_path / "other")
+        assert (fourth.files, fourth.skipped) == (0, total + 1)
+        back = scale.decrypt(out, tmp_path / "back", key_file)
+        assert back.files == total + 1 and content(tmp_path / "back") == content(many)
+    finally:
+        (many / "late").unlink()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_killed_worker_loses_nothing(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    source = write(tmp_path / "in", {f"{number % 7}/{number}": 4 * MB for number in range(150)})
+    with a_worker_killed("encrypt") as killed:
+        report = scale.encrypt(source, tmp_path / "out", key_file, chunk_bytes=100 * MB)
+    assert len(killed) == 1, "a worker was at work and was killed"
+    assert report.files + report.skipped == 150 and report.failed == 0
+    done, _ = recorded(tmp_path / "out.manifest")
+    assert len(done) == 150 and set(done.values()) == {1}
+    assert cl.verify_tree(tmp_path / "out", key).files == 150
+    assert scale.verify(tmp_path / "out", key_file, manifest=tmp_path / "verified").files == 150
+
+
+@pytest.mark.usefixtures("cluster")
+def test_damage_is_told_object_by_object_and_is_not_tried_again(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    source = write(tmp_path / "in", {f"{number}": 1000 for number in range(50)})
+    scale.encrypt(source, tmp_path / "out", key_file)
+    (tmp_path / "out" / "7").write_bytes(b"damage")
+    with pytest.raises(cl.TreeFailed, match="1 of 50 failed: 7: ") as raised:
+        scale.decrypt(tmp_path / "out", tmp_path / "back", key_file)
+    report = raised.value.report
+    assert isinstance(report, scale.ScaleReport)
+    assert (report.files, report.retried, report.failures[0].error) == (49, 0, "InvalidTag")
+    assert list(report.to_pandas()["path"]) == ["7"]
+    # What failed is not recorded as done.
+    assert "7" not in recorded(tmp_path / "back.manifest")[0]
+    (tmp_path / "in" / "9").write_bytes(b"changed")
+    changed = scale.encrypt(source, tmp_path / "out", key_file, check=False)
+    assert [(str(failure.path), failure.error) for failure in changed.failures] == [("9", "FileExistsError")]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_rekey_suffix_and_globs(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    source = write(tmp_path / "in", {"a.txt": 10, "b/c.txt": 20, "b/d.bin": 30})
+    new = cl.Keyset.generate()
+    new.write(tmp_path / "new.json")
+    first = scale.encrypt(source, tmp_path / "old", key_file, include="*.txt", suffix=".enc", bind_path=True)
+    assert first.files == 2 and (tmp_path / "old/b/c.txt.enc").exists()
+    scale.rekey(tmp_path / "old", tmp_path / "new", key_file, scale.KeyFile(tmp_path / "new.json"), suffix=".enc", bind_path=True)
+    cl.decrypt_tree(tmp_path / "new", tmp_path / "back", new, suffix=".enc", bind_path=True)
+    assert content(tmp_path / "back") == {
+        name: data for name, data in content(source).items() if name.endswith(".txt")
+    }  # fmt: skip
+    with pytest.raises(cl.InvalidRequest, match="another key"):
+        scale.rekey(tmp_path / "old", tmp_path / "new", key_file, key_file, suffix=".enc", bind_path=True)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_of_others_gets_no_keyset_in_memory(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    import ray
+
+    source = write(tmp_path / "in", {"one": 10, "two": 20})
+    with pytest.raises(cl.InvalidRequest, match="KeyFile"):
+        scale.encrypt(source, tmp_path / "out", key)
+    assert scale.encrypt(source, tmp_path / "out", key_file, threads=1).files == 2
+    assert ray.is_initialized(), "the cluster is not ours to end"
+
+
+@pytest.mark.usefixtures("cluster")
+def test_publications(tmp_path: Path) -> None:
+    for name in ("a/moby.epub", "a/omoo.epub", "b/moby.epub", "typee.epub"):
+        epub(tmp_path / "in" / name)
+    (tmp_path / "in" / "notes.txt").write_text("no book")
+    report = scale.lcp_encrypt(tmp_path / "in", tmp_path / "out", tmp_path / "keys.json", chunk_bytes=100_000)
+    assert (report.files, report.failed) == (4, 0) and report.tasks > 1
+    assert len((tmp_path / "keys.json").read_text().splitlines()) == 4
+    assert cl.lcp.check(tmp_path / "out").sound == 4
+    assert entries(tmp_path / "out/a/moby.epub").keys() > entries(tmp_path / "in/a/moby.epub").keys()
+    assert scale.lcp_encrypt(tmp_path / "in", tmp_path / "out", tmp_path / "keys.json").recorded == 4
+    with pytest.raises(cl.InvalidRequest, match="in folders"):
+        scale.lcp_encrypt("s3://bucket/in", tmp_path / "out", tmp_path / "keys.json")
+
+
+def test_tasks_are_even_and_complete(many: Path) -> None:
+    objects, failures = listed(many, [], [])
+    assert failures == [] and len(objects) == len(content(many))
+    by_glob, _ = listed(many, ["*"], [])
+    assert by_glob == objects, "many prefixes at once give what one walk gives"
+    weight = lambda share: sum(each.size + OBJECT_BYTES for each in share)  # noqa: E731
+    small = [each for each in objects if each.size < MB]
+    tasks = cut(small, 10 * MB)
+    assert [each for task in tasks for each in task] == small
+    weights = [weight(task) for task in tasks]
+    assert max(weights) < 1.1 * min(weights)
+    assert cut([], MB) == [] and len(cut([Listed("one", 10**12, None)], MB)) == 1
+
+
+@pytest.mark.usefixtures("cluster")
+def test_what_cannot_be_asked(tmp_path: Path, key_file: scale.KeyFile) -> None:
+    source = write(tmp_path / "in", {"one": 10})
+    for refused in (
+        lambda: scale.encrypt(source, tmp_path / "out", key_file, chunk_bytes=0),
+        lambda: scale.encrypt(source, tmp_path / "out", key_file, max_retries=-1),
+        lambda: scale.encrypt(source, tmp_path / "out", key_file, threads=0),
+        lambda: scale.encrypt(source, source / "inside", key_file),
+    ):
+        with pytest.raises((cl.InvalidRequest, cl.TreeFailed)):
+            refused()
+    with pytest.raises(FileNotFoundError):
+        scale.encrypt(tmp_path / "missing", tmp_path / "out", key_file)
