@@ -40,6 +40,8 @@ pub(super) struct Passage {
     plaintext_len: u64,
     /// Whether one read brings everything, and so sees by itself that the source has not changed.
     is_one_read: bool,
+    /// Bytes that one read moves, if segments allow.
+    run_len: usize,
     /// How many segments there are to divide among workers: the output's if there is one to seal, else the source's.
     pub(super) segments: u64,
 }
@@ -56,6 +58,7 @@ impl Passage {
     /// says how many of its bytes stand there, so that the first run need not read them again.
     pub(super) fn begin(
         work: Work<'_>,
+        run_len: usize,
         input: Input,
         output: Option<Output>,
         buffers: &mut Buffers,
@@ -101,6 +104,7 @@ impl Passage {
             header,
             plaintext_len,
             is_one_read: false,
+            run_len,
             segments,
         };
         passage.is_one_read = match operation {
@@ -168,7 +172,7 @@ impl Passage {
     /// As many whole segments as one read should move, at least one.
     fn run_end(&self, start: u64, end: u64) -> u64 {
         let layout = self.layout();
-        let fitting = (RUN_LEN as u64 / u64::from(layout.segment)).max(1);
+        let fitting = (self.run_len as u64 / u64::from(layout.segment)).max(1);
         end.min(start + fitting)
     }
 
@@ -211,6 +215,12 @@ impl Passage {
     ) -> Result<u64, Error> {
         let stream = self.sealing.as_ref().expect("an operation that seals");
         buffer[..place.lead].copy_from_slice(&self.header[..place.lead]);
+        let run = if stream.is_seamless() && place.plaintext == place.lead {
+            stream.seal_seamless(run.start, &mut buffer[place.lead..place.end])?;
+            0..0
+        } else {
+            run
+        };
         for index in run {
             let segment = stream.layout().segment(index, self.plaintext_len);
             let from = place.plaintext + offset_in(segment.plaintext_offset, span.plaintext_offset);
@@ -246,6 +256,14 @@ impl Passage {
         }
         let mut before = block_before(&buffer[..lead]);
         let mut filled = lead;
+        let run = if stream.is_seamless() {
+            let last = stream.layout().ciphertext_segment(run.end - 1, self.input.len())?.last;
+            let before = before.as_ref().filter(|_| run.start > 0);
+            filled += stream.open_seamless(run.start, last, before, &mut buffer[lead..len])?;
+            0..0
+        } else {
+            run
+        };
         for index in run {
             let segment = stream.layout().ciphertext_segment(index, self.input.len())?;
             let from = lead + offset_in(segment.ciphertext_offset, span.ciphertext_offset);
