@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Error {
     /// There is no device of this kind.
-    #[error("no device of {api}: {reason}; `cipherloom devices` lists what there is, and the CPU needs none")]
+    #[error("no device of {api}: {reason}")]
     NoDevice {
         /// `wgpu` or `cuda`.
         api: &'static str,

@@ -114,8 +114,17 @@ impl Context {
     /// As [`Context::buffer`].
     pub fn filled(&self, contents: &[u8], usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, Error> {
         let buffer = self.buffer(contents.len() as u64, usage | wgpu::BufferUsages::COPY_DST)?;
-        self.scoped("fill a buffer", || self.queue.write_buffer(&buffer, 0, contents))?;
+        self.write(&buffer, contents)?;
         Ok(buffer)
+    }
+
+    /// Puts `contents`, whose length is a multiple of 4, at the beginning of a buffer made with `COPY_DST`, before what is
+    /// submitted next.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if the buffer does not take it.
+    pub fn write(&self, buffer: &wgpu::Buffer, contents: &[u8]) -> Result<(), Error> {
+        self.scoped("fill a buffer", || self.queue.write_buffer(buffer, 0, contents))
     }
 
     /// Ties buffers to a pipeline's bindings 0, 1, … of group 0.

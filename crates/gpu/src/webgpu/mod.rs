@@ -6,10 +6,13 @@
 //! ```
 
 mod adapters;
+mod cipher;
 mod context;
 mod messages;
+mod stages;
 
 pub use adapters::{AdapterReport, Adapters, MemoryLimits};
+pub use cipher::WebGpuCipher;
 pub use context::Context;
 pub use messages::Messages;
 /// The library beneath, in the version that this crate's types are of.
