@@ -6,8 +6,9 @@
  * Without factors it is the published program: threads made for the run, thread t takes files t, t+T, t+2T, ...,
  * stdio, a fixed buffer of 1024 bytes each. `runtime=openmp buffer=whole` is its older form.
  *
- *     runtime=spawned|openmp|pool   threads made for the run; OpenMP's; made once and woken for each run
- *     buffer=fixed|whole            one for each thread; allocated and freed for each file, as large as the file
+ *     runtime=spawned|openmp|pool   threads made for the run; OpenMP's, made for the run too; made once and woken for it
+ *     buffer=fixed|largest|whole    one for each thread, of `size`; the same, as large as the largest file; allocated and
+ *                                   freed for each file, as large as the file
  *     size=N                        of a fixed buffer, in bytes
  *     trim=default|never            whether the allocator gives memory back to the system
  *     appear=inplace|rename|unnamed how an output gets its name
@@ -48,7 +49,7 @@ static struct file *files;
 static long count, capacity, threads;
 
 static const char *runtime = "spawned", *appear = "inplace";
-static int whole, never_trim, queued, spins, serves;
+static int whole, largest, never_trim, queued, spins, serves;
 static size_t buffer_size = 1024;
 
 static void fail(const char *what, const char *name)
@@ -175,18 +176,21 @@ static void await(atomic_long *number, long least)
 static void share(long thread, long all)
 {
     unsigned char *in = NULL, *out = NULL;
+    size_t room = buffer_size;
+    for (long i = 0; largest && i < count; i++)
+        room = files[i].size + BLOCK > room ? files[i].size + BLOCK : room;
     if (!whole) {
-        in = malloc(buffer_size);
-        out = malloc(buffer_size + BLOCK);
+        in = malloc(room);
+        out = malloc(room + BLOCK);
         if (!in || !out)
             fail("no memory for", "a thread's buffer");
     }
     if (queued)
         for (long i; (i = atomic_fetch_add(&next_file, 1)) < count;)
-            encrypt_file(&files[i], in, out, buffer_size);
+            encrypt_file(&files[i], in, out, room);
     else
         for (long i = thread; i < count; i += all)
-            encrypt_file(&files[i], in, out, buffer_size);
+            encrypt_file(&files[i], in, out, room);
     free(in);
     free(out);
 }
@@ -266,21 +270,13 @@ static void run_openmp(void)
     share(omp_get_thread_num(), omp_get_num_threads());
 }
 
-/* The team is made before the run, as in a program that has run before. */
-static void arm_openmp(void)
-{
-#pragma omp parallel num_threads((int)threads)
-    atomic_fetch_add(&ready, 1);
-}
-
-/* Its threads would go on spinning between the runs. */
+/* The team ends with the run, as the published process did; it would go on spinning otherwise. */
 static void disarm_openmp(void)
 {
     omp_pause_resource_all(omp_pause_soft);
 }
 #else
-static void run_openmp(void) {}
-static void arm_openmp(void)
+static void run_openmp(void)
 {
     fputs("many_files: built without OpenMP\n", stderr);
     exit(2);
@@ -308,7 +304,7 @@ static void list(void)
         struct stat found = {0};
         if (entry->d_type != DT_REG)
             continue;
-        if ((whole || queued) && fstatat(dirfd(folder), entry->d_name, &found, 0))
+        if ((whole || largest || queued) && fstatat(dirfd(folder), entry->d_name, &found, 0))
             fail("cannot see", entry->d_name);
         if (count == capacity)
             files = realloc(files, (size_t)(capacity = 2 * capacity + 64) * sizeof *files);
@@ -338,8 +334,6 @@ static void run(void)
     empty_target();
     atomic_store(&next_file, 0);
     all_done += threads;
-    if (is_openmp)
-        arm_openmp();
     if (is_pool)
         arm_pool();
     getrusage(RUSAGE_SELF, &before);
@@ -372,7 +366,7 @@ static void set(const char *word)
         level++;
         switch (factor) {
         case 0: runtime = level; return;
-        case 1: whole = !strcmp(level, "whole"); return;
+        case 1: whole = !strcmp(level, "whole"), largest = !strcmp(level, "largest"); return;
         case 2: buffer_size = strtoul(level, NULL, 10); return;
         case 3: never_trim = !strcmp(level, "never"); return;
         case 4: appear = level; return;

@@ -31,7 +31,8 @@ fn tool() -> Result<PathBuf> {
     if !tool.is_file() {
         Program::cargo()
             .folder(std::env::temp_dir())
-            .args(["install", "--locked", "--version", VERSION, "cargo-deny", "--root"])
+            // Without optimisation: it runs for seconds, and would take minutes more to build.
+            .args(["install", "--debug", "--locked", "--version", VERSION, "cargo-deny", "--root"])
             .arg(&folder)
             .run()?;
     }

@@ -16,6 +16,7 @@ mod licences;
 mod place;
 mod python;
 mod report;
+mod stores;
 mod test;
 mod vectors;
 

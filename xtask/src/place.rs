@@ -18,12 +18,19 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// Builds the command with the release profile and gives its path.
+/// Builds the command as it is released (with object stores) and gives its path. The chores use this one build.
 ///
 /// # Errors
 /// If the build fails, or cargo names no executable.
 pub(crate) fn release_build() -> Result<PathBuf> {
-    let build = Program::cargo().folder(root()).args(["build", "--release", "--package", "cipherloom-cli"]);
+    let build = Program::cargo().folder(root()).args([
+        "build",
+        "--release",
+        "--package",
+        "cipherloom-cli",
+        "--features",
+        "stores",
+    ]);
     build.run()?;
     // Cargo alone knows the folder (it depends on the target); asked again, it answers from its cache.
     let messages = build.args(["--quiet", "--message-format", "json"]).output()?;

@@ -4,7 +4,7 @@
 //! have compiled. Two profiles are built (dev and release) and one feature set, so nothing is compiled twice.
 
 use crate::chore::Program;
-use crate::{deny, fuzz, gpu, interop, lab, layers, place, python, report, vectors};
+use crate::{deny, fuzz, gpu, interop, lab, layers, place, python, report, stores, vectors};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 14] = [
+const STAGES: [Stage; 15] = [
     Stage { name: "format", run: formatting },
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
@@ -23,6 +23,7 @@ const STAGES: [Stage; 14] = [
     Stage { name: "release", run: release },
     Stage { name: "vectors", run: verify_vectors },
     Stage { name: "interop", run: interop },
+    Stage { name: "stores", run: stores::run },
     Stage { name: "python", run: python::run },
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
@@ -92,7 +93,12 @@ fn formatting() -> Result<()> {
 }
 
 fn lints() -> Result<()> {
-    cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]).run()
+    // With the stores, which the development build leaves out of the command.
+    let stores = ["--features", "cipherloom-cli/stores"];
+    cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
+        .args(stores)
+        .args(["--", "-D", "warnings"])
+        .run()
 }
 
 /// Units, integration tests and the examples in the documentation, on as many threads as there are cores.
@@ -119,6 +125,7 @@ fn interop() -> Result<()> {
     interop::run(&interop::Options::default())
 }
 
+/// The same inputs every time, so that the verdict on a change depends on the change; `cargo xtask fuzz` looks further.
 fn short_fuzz() -> Result<()> {
-    fuzz::run(&fuzz::Options { seconds: 5, targets: Vec::new() })
+    fuzz::run(&fuzz::Options { seconds: 20, inputs: Some(20_000), targets: Vec::new() })
 }

@@ -14,6 +14,7 @@
 //! - [`run`]: carries a plan out; [`SealedFile`] and [`open_range`] read a part of an encrypted file;
 //!   [`translate_stream`] and [`translate_to_file`] serve pipes.
 //! - [`Draft`], [`on_workers`]: outputs and threads for those who write a format of their own.
+//! - [`Pieces`], [`SourceFile`]: the same translation for those who fetch and send the bytes themselves.
 //! - [`Observer`], [`Summary`]: what a run tells.
 #![forbid(unsafe_code)]
 
@@ -32,9 +33,9 @@ pub use error::{Error, ErrorClass, KeyFault};
 pub use format::Format;
 pub use machine::Machine;
 pub use pipeline::{
-    Draft, IfExists, Job, Links, SealedFile, Work, check, on_workers, open_range, run, translate_stream,
-    translate_to_file,
+    Draft, IfExists, Job, Links, Pieces, SealedFile, SourceFile, Work, Workspace, check, on_workers,
+    open_range, run, translate_stream, translate_to_file,
 };
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};
-pub use tree::{Attributes, Directory, Entry, Link, PassedOver, Selection, Tree, Unlisted};
+pub use tree::{Attributes, Directory, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted};

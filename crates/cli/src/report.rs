@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::progress::Progress;
-use cipherloom::{Error, Event, Job, Links, Observer, Outcome, Summary, Tree};
+use cipherloom::{Error, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -116,10 +116,15 @@ impl<'s> Report<'s> {
     /// Of a run over a tree.
     pub fn of_tree(summary: &'s Summary, tree: &Tree, job: &Job<'_>) -> Report<'s> {
         let links_passed_over = if job.links == Links::Copy { 0 } else { tree.links.len() as u64 };
+        Report::of_run(summary, links_passed_over, tree.passed_over)
+    }
+
+    /// Of a run that passed over so many links, and these others.
+    pub fn of_run(summary: &'s Summary, links_passed_over: u64, passed_over: PassedOver) -> Report<'s> {
         Report {
             links_passed_over,
-            special_passed_over: tree.passed_over.special,
-            excluded: tree.passed_over.excluded,
+            special_passed_over: passed_over.special,
+            excluded: passed_over.excluded,
             ..Report::of_stream(summary)
         }
     }
@@ -161,7 +166,7 @@ impl<'s> Report<'s> {
                 ),
             ),
             (self.special_passed_over, format!("{special} passed over (FIFO, socket or device)")),
-            (self.excluded, format!("{} left out by --include or --exclude", self.excluded)),
+            (self.excluded, format!("{} left out by --include, --exclude or --shard", self.excluded)),
             (failed, format!("{failed} FAILED")),
         ] {
             if number > 0 {
@@ -186,7 +191,7 @@ mod tests {
         assert_eq!(
             report.sentence("encrypted"),
             "encrypted 0 files; 1 link passed over (--links copy keeps links); \
-             2 left out by --include or --exclude; 3 FAILED"
+             2 left out by --include, --exclude or --shard; 3 FAILED"
         );
     }
 }

@@ -101,13 +101,17 @@ impl EncryptionXml {
         let mut resources = Vec::new();
         let mut open: Option<EncryptedResource> = None;
         let mut depth = 0;
+        let mut root = String::new();
         let mut insertion = None;
         xml::walk(NAME, text, &mut |node, span| {
             match node {
                 Node::Open(tag) => {
                     let malformed = |problem: &str| malformed(problem, span.start);
                     match (depth, tag.name()) {
-                        (0, "encryption") => tag.check_attributes()?,
+                        (0, "encryption") => {
+                            tag.check_attributes()?;
+                            tag.qualified_name().clone_into(&mut root);
+                        }
                         (0, _) => return Err(malformed("its root element is not `encryption`")),
                         (1, "EncryptedData") => open = Some(EncryptedResource::default()),
                         _ => {
@@ -140,9 +144,7 @@ impl EncryptionXml {
         let Some(end) = insertion else { return Err(malformed("it has no root element", 0)) };
         let (before, after) = match text[..end.end].strip_suffix("/>") {
             // An empty root is opened.
-            Some(before) => {
-                (format!("{before}>"), format!("</{}>{}", root_name(text, end.start), &text[end.end..]))
-            }
+            Some(before) => (format!("{before}>"), format!("</{root}>{}", &text[end.end..])),
             None => (text[..end.start].to_owned(), text[end.start..].to_owned()),
         };
         Ok(EncryptionXml { resources, before: without_declaration(&before).to_owned(), after })
@@ -201,12 +203,6 @@ fn note(
         _ => {}
     }
     Ok(())
-}
-
-/// The root's name as it is written, with its prefix.
-fn root_name(text: &str, start: usize) -> &str {
-    let name = text[start..].trim_start_matches('<');
-    name.split(|end: char| end.is_whitespace() || end == '/' || end == '>').next().unwrap_or("encryption")
 }
 
 /// The text is written as UTF-8, whatever its declaration said.

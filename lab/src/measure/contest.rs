@@ -25,6 +25,16 @@ pub trait Contestant {
     fn turn(&mut self) -> anyhow::Result<Sample>;
 }
 
+impl<C: Contestant + ?Sized> Contestant for Box<C> {
+    fn result(&mut self) -> anyhow::Result<Vec<u8>> {
+        (**self).result()
+    }
+
+    fn turn(&mut self) -> anyhow::Result<Sample> {
+        (**self).turn()
+    }
+}
+
 /// A contestant with its name, and what its result must be.
 pub struct Entrant<'a> {
     /// The variant's name.

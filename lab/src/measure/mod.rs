@@ -5,6 +5,7 @@
 //!   the machine meet all alike.
 //! - Processor time is kept beside wall time: where they part, something else ran.
 
+mod affinity;
 mod build;
 mod clock;
 mod contest;
@@ -13,6 +14,7 @@ mod machine;
 mod random;
 mod statistics;
 
+pub use affinity::{OnFirstCore, Pinned};
 pub use build::Build;
 pub use clock::{Stopwatch, clock_gigahertz};
 pub use contest::{Contest, Contestant, Entrant, Outcome, Repeated};

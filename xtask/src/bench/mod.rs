@@ -9,6 +9,7 @@ mod lcp;
 mod measure;
 mod peers;
 mod record;
+mod stores;
 mod table;
 mod tail;
 mod trees;
@@ -60,6 +61,8 @@ enum Other {
     Tail(tail::Options),
     /// Protecting e-books and making licences, beside Readium's lcpencrypt and cp
     Lcp(lcp::Options),
+    /// Encryption from bucket to bucket, beside a copy by the same client and a script of boto3 and pyca
+    Stores(stores::Options),
 }
 
 /// Measures, prints the table and writes the record.
@@ -71,6 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         Some(Other::Kernels) => lab::run(&["run", "aes-instructions", "--full"]),
         Some(Other::Tail(options)) => tail::run(options),
         Some(Other::Lcp(options)) => lcp::run(options),
+        Some(Other::Stores(options)) => stores::run(options),
         None => table(options),
     }
 }

@@ -32,14 +32,25 @@ impl Pool {
         Pool::with_spins(threads, SPINS)
     }
 
+    /// The same, whose workers first call `begin` with their index (1, 2, …), to choose where they run: two that spin for
+    /// each other on one processor wait for time slices to end.
+    #[must_use]
+    pub fn placed(threads: usize, begin: fn(usize)) -> Pool {
+        Pool::start(threads, SPINS, begin)
+    }
+
     /// A pool whose threads look `spins` times for the next product before they park; 0 parks at once.
     #[must_use]
     pub fn with_spins(threads: usize, spins: usize) -> Pool {
+        Pool::start(threads, spins, |_| ())
+    }
+
+    fn start(threads: usize, spins: usize, begin: fn(usize)) -> Pool {
         let threads = threads.max(1);
         let parts = (0..threads.max(Method::TwoHalves.parts(threads))).map(|_| Mutex::default()).collect();
         let product =
             RwLock::new(Operands { threads, method: Method::Columns, a: Vec::new(), b: Vec::new() });
-        Pool { rounds: Rounds::new(threads, spins, State { product, parts }, State::work) }
+        Pool { rounds: Rounds::new(threads, spins, State { product, parts }, State::work, begin) }
     }
 }
 

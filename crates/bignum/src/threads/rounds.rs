@@ -45,8 +45,14 @@ pub(crate) struct Rounds<State: Send + Sync + 'static> {
 }
 
 impl<State: Send + Sync + 'static> Rounds<State> {
-    /// Starts `threads - 1` workers; the caller is the one with index 0.
-    pub(crate) fn new(threads: usize, spins: usize, state: State, work: fn(&State, usize)) -> Rounds<State> {
+    /// Starts `threads - 1` workers; the caller is the one with index 0. Each calls `begin` with its index, once.
+    pub(crate) fn new(
+        threads: usize,
+        spins: usize,
+        state: State,
+        work: fn(&State, usize),
+        begin: fn(usize),
+    ) -> Rounds<State> {
         let workers = threads.saturating_sub(1);
         let shared = Arc::new(Shared {
             state,
@@ -62,7 +68,10 @@ impl<State: Send + Sync + 'static> Rounds<State> {
         });
         let start = |worker: usize| {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.serve(worker))
+            thread::spawn(move || {
+                begin(worker + 1);
+                shared.serve(worker);
+            })
         };
         let handles = (0..workers).map(start).collect();
         Rounds { shared, handles }
@@ -180,7 +189,7 @@ mod tests {
         for spins in [0, 10, SPINS] {
             for threads in [1, 2, 5] {
                 let state = [const { AtomicU64::new(0) }; 5];
-                let mut rounds = Rounds::new(threads, spins, state, count);
+                let mut rounds = Rounds::new(threads, spins, state, count, |_| ());
                 for round in 1..=500 {
                     rounds.run();
                     for counter in &rounds.state()[..threads] {
@@ -194,7 +203,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "a worker of the pool panicked")]
     fn a_panic_in_a_worker_is_told() {
-        let mut rounds = Rounds::new(2, SPINS, (), |(), index| assert_eq!(index, 0));
+        let mut rounds = Rounds::new(2, SPINS, (), |(), index| assert_eq!(index, 0), |_| ());
         rounds.run();
     }
 }

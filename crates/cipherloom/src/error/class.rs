@@ -25,6 +25,8 @@ impl Error {
             | Random(_)
             | Library { .. }
             | OutputExists
+            | OutputConflict { .. }
+            | Store { .. }
             | LinkInDestination
             | SourceShrank
             | SourceChanged
@@ -38,6 +40,8 @@ impl Error {
             | Chained
             | TooManySegments { .. }
             | NeitherFileNorFolder
+            | Shard { .. }
+            | Location { .. }
             | Glob { .. }
             | DestinationInsideSource
             | SourceInsideDestination

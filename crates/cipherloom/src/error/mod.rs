@@ -349,6 +349,34 @@ pub enum Error {
     /// Whoever watched the run told it to stop ([`crate::Observer::is_stopped`]).
     #[error("stopped before this was done; run again with --if-exists skip to go on")]
     Stopped,
+    /// The output is there, and was made from another source or under another key, or says nothing of either.
+    #[error(
+        "another output stands there already ({reason}); --if-exists overwrite replaces it, or choose another destination"
+    )]
+    OutputConflict {
+        /// What differs.
+        reason: String,
+    },
+    /// Not a shard, or none of its number.
+    #[error("{text:?} is no shard; give i/n with i from 1 to n, such as 3/8")]
+    Shard {
+        /// What was given.
+        text: String,
+    },
+    /// An object store refused, or could not be reached.
+    #[error("cannot {action}: {reason}")]
+    Store {
+        /// What was tried, as a verb phrase: "read the object".
+        action: &'static str,
+        /// The store's reason, and what to do about it.
+        reason: String,
+    },
+    /// Not the address of a place in an object store.
+    #[error("{reason}")]
+    Location {
+        /// What is wrong with it, and what to do about it.
+        reason: String,
+    },
     /// Stored calibration cannot be used.
     #[error("the stored calibration cannot be used ({reason}); run `cipherloom calibrate` again")]
     Calibration {

@@ -121,6 +121,15 @@ impl Format {
         }
     }
 
+    /// The identifier of the key that seals, where keys have one (tink). It is no secret.
+    #[must_use]
+    pub fn key_id(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Tink(format) => Some(format.key_id()),
+            Kind::Cobblestone(_) | Kind::OpenSsl(_) | Kind::Raw(_) => None,
+        }
+    }
+
     /// What sealing and opening spend their time on.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {

@@ -27,6 +27,7 @@ const SEGMENT_LIMIT: u64 = u32::MAX as u64;
 /// The format with its keys, the primary first.
 pub(super) struct TinkFormat {
     keys: Vec<StreamingKey>,
+    key_id: u32,
     engine: Engine,
 }
 
@@ -44,16 +45,22 @@ enum Segments {
 
 impl TinkFormat {
     pub(super) fn new(keyset: Keyset, engine: Engine) -> Result<Self, Error> {
+        let key_id = keyset.primary_id();
         let keys = keyset.into_enabled();
         let uses_kernels = keys.iter().any(|key| key.protection() != Protection::Gcm);
         if uses_kernels && !engine.backend().is_available() {
             return Err(Error::BackendUnavailable { name: engine.backend().name() });
         }
-        Ok(Self { keys, engine })
+        Ok(Self { keys, key_id, engine })
     }
 
     pub(super) fn layout(&self) -> Layout {
         layout(&self.keys[0])
+    }
+
+    /// The primary key's identifier.
+    pub(super) fn key_id(&self) -> u32 {
+        self.key_id
     }
 
     /// Whether the primary key authenticates with a hash beside the cipher.

@@ -76,7 +76,7 @@ fn make_root(destination: &Path, twin: &Directory, is_single_file: bool) -> io::
 }
 
 /// A folder that is there already is as good as made; anything else in its place is not.
-fn unless_there(path: &Path, error: io::Error) -> Option<Error> {
+pub(super) fn unless_there(path: &Path, error: io::Error) -> Option<Error> {
     match path.symlink_metadata() {
         Ok(there) if there.is_dir() => None,
         Ok(there) if there.is_symlink() => Some(Error::LinkInDestination),

@@ -1,20 +1,23 @@
 //! An output for those who write a format of their own, at any offset and from many threads: without a name until it
 //! is complete, as every output of this library.
 
-use super::folders::Folder;
+use super::destination::unless_there;
+use super::folders::{Folder, Folders};
 use super::input::read_at;
 use super::job::IfExists;
 use super::output::Output;
 use crate::Error;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A file that has no name yet. Dropped, it is gone.
 #[derive(Debug)]
 pub struct Draft {
     output: Output,
-    folder: PathBuf,
+    root: PathBuf,
+    /// The folder's path below the root; empty for the root itself.
+    below: PathBuf,
     name: OsString,
 }
 
@@ -27,7 +30,32 @@ impl Draft {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let name = path.file_name().ok_or(Error::NeitherFileNorFolder)?;
         let output = Folder::root(parent, Some(parent))?.output(None)?;
-        Ok(Draft { output, folder: parent.to_owned(), name: name.to_owned() })
+        Ok(Draft { output, root: parent.to_owned(), below: PathBuf::new(), name: name.to_owned() })
+    }
+
+    /// Begins the file that shall stand at `relative` below the folder `root`, which exists; folders between them are made.
+    /// No link between them is followed.
+    ///
+    /// # Errors
+    /// As [`Draft::begin`]; [`Error::LinkInDestination`]; [`Error::NeitherFileNorFolder`] if `relative` leads up or away.
+    pub fn begin_below(root: &Path, relative: &Path) -> Result<Draft, Error> {
+        let is_name = |component: Component<'_>| matches!(component, Component::Normal(_));
+        let (Some(name), true) = (relative.file_name(), relative.components().all(is_name)) else {
+            return Err(Error::NeitherFileNorFolder);
+        };
+        let below = relative.parent().unwrap_or(Path::new("")).to_owned();
+        let mut path = root.to_owned();
+        for component in below.components() {
+            path.push(component);
+            if let Err(error) = std::fs::create_dir(&path)
+                && let Some(error) = unless_there(&path, error)
+            {
+                return Err(error);
+            }
+        }
+        let mut folders = Folders::new(root, Some(root));
+        let output = folders.open(0, &below)?.output(None)?;
+        Ok(Draft { output, root: root.to_owned(), below, name: name.to_owned() })
     }
 
     /// Writes all of `bytes` at `offset`; what lies before may be written later.
@@ -69,8 +97,8 @@ impl Draft {
     /// # Errors
     /// [`Error::OutputExists`] where the name is taken and may not be replaced; [`Error::Io`].
     pub fn publish(self, if_exists: IfExists) -> Result<(), Error> {
-        let folder = Folder::root(&self.folder, Some(&self.folder))?;
-        folder.name(self.output, &self.name, if_exists)
+        let mut folders = Folders::new(&self.root, Some(&self.root));
+        folders.open(0, &self.below)?.name(self.output, &self.name, if_exists)
     }
 }
 
@@ -98,5 +126,23 @@ mod tests {
         Draft::begin(&path).unwrap().publish(IfExists::Overwrite).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_draft_below_a_root_never_leaves_it() {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let draft = Draft::begin_below(root.path(), Path::new("a/b/book.epub")).unwrap();
+        draft.write_at(b"text", 0).unwrap();
+        draft.publish(IfExists::Fail).unwrap();
+        assert_eq!(fs::read(root.path().join("a/b/book.epub")).unwrap(), b"text");
+        std::os::unix::fs::symlink(outside.path(), root.path().join("link")).unwrap();
+        let begin = |relative| Draft::begin_below(root.path(), Path::new(relative)).map(|_| ());
+        assert!(matches!(begin("link/book"), Err(Error::LinkInDestination)));
+        assert!(matches!(begin("link/deep/book"), Err(Error::LinkInDestination)));
+        for away in ["../book", "/book", "a/../../book", ""] {
+            assert!(matches!(begin(away), Err(Error::NeitherFileNorFolder)), "{away}");
+        }
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     }
 }

@@ -145,7 +145,8 @@ impl<'f> Job<'f> {
     }
 
     /// The plaintext's name of a source called `name`; `None` if a suffix should be removed and is not there.
-    pub(super) fn plaintext_name<'n>(&self, name: &'n OsStr) -> Option<&'n OsStr> {
+    #[must_use]
+    pub fn plaintext_name<'n>(&self, name: &'n OsStr) -> Option<&'n OsStr> {
         if self.work.opening().is_none() || self.suffix.is_empty() {
             return Some(name);
         }

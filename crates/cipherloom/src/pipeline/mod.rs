@@ -18,21 +18,27 @@ mod job;
 mod lanes;
 mod output;
 mod passage;
+mod pieces;
 mod queue;
 mod range;
 mod shared;
 mod single;
+mod source_file;
+mod span;
 mod spread;
 mod tally;
 mod to_file;
+mod translation;
 mod worker;
 mod workers;
 
 pub use destination::check;
 pub use draft::Draft;
 pub use job::{IfExists, Job, Links, Work};
+pub use pieces::{Pieces, Workspace};
 pub use range::{SealedFile, open_range};
 pub use single::translate_stream;
+pub use source_file::SourceFile;
 pub use to_file::translate_to_file;
 pub use workers::on_workers;
 

@@ -5,9 +5,11 @@
 //! never opens a file's content.
 
 mod selection;
+mod shard;
 mod walk;
 
 pub use selection::Selection;
+pub use shard::Shard;
 
 use crate::Error;
 use std::ffi::OsString;

@@ -1,5 +1,6 @@
-//! Which files of a tree take part: `--include` and `--exclude` globs over relative paths.
+//! Which files of a tree take part: `--include` and `--exclude` globs over relative paths, and `--shard`.
 
+use super::Shard;
 use crate::Error;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::path::Path;
@@ -13,6 +14,7 @@ use std::path::Path;
 pub struct Selection {
     include: Option<Globs>,
     exclude: Option<Globs>,
+    shard: Option<Shard>,
 }
 
 #[derive(Debug)]
@@ -27,11 +29,27 @@ impl Selection {
     /// # Errors
     /// If a glob is malformed; the message quotes it.
     pub fn new(include: &[String], exclude: &[String]) -> Result<Selection, Error> {
-        Ok(Selection { include: Globs::compile(include)?, exclude: Globs::compile(exclude)? })
+        Ok(Selection { include: Globs::compile(include)?, exclude: Globs::compile(exclude)?, shard: None })
+    }
+
+    /// Of what the globs take, this share only.
+    #[must_use]
+    pub fn in_shard(self, shard: Option<Shard>) -> Selection {
+        Selection { shard, ..self }
+    }
+
+    /// Whether the file at this path takes part, and no folder above it is left out.
+    #[must_use]
+    pub fn takes(&self, relative: &Path) -> bool {
+        self.takes_everything()
+            || (self.takes_file(relative)
+                && !relative.ancestors().skip(1).any(|folder| self.leaves_out(folder)))
     }
 
     pub(super) fn takes_file(&self, relative: &Path) -> bool {
-        self.include.as_ref().is_none_or(|globs| globs.matches(relative)) && !self.leaves_out(relative)
+        self.include.as_ref().is_none_or(|globs| globs.matches(relative))
+            && !self.leaves_out(relative)
+            && self.shard.is_none_or(|shard| shard.takes(relative))
     }
 
     pub(super) fn leaves_out(&self, relative: &Path) -> bool {
@@ -40,7 +58,7 @@ impl Selection {
 
     /// Without globs no path need be built for a file.
     pub(super) fn takes_everything(&self) -> bool {
-        self.include.is_none() && self.exclude.is_none()
+        self.include.is_none() && self.exclude.is_none() && self.shard.is_none()
     }
 }
 
@@ -92,6 +110,14 @@ mod tests {
         assert!(selection(&["a/*.txt"], &[]).takes_file(Path::new("a/x.txt")));
         assert!(!selection(&["a/*.txt"], &[]).takes_file(Path::new("a/b/x.txt")));
         assert!(selection(&[], &["target"]).leaves_out(Path::new("deep/target")));
+    }
+
+    #[test]
+    fn what_lies_in_an_excluded_folder_takes_no_part() {
+        let without = selection(&[], &["target"]);
+        assert!(!without.takes(Path::new("deep/target/file")) && without.takes(Path::new("deep/file")));
+        let shares = ["1/2", "2/2"].map(|shard| selection(&[], &[]).in_shard(Some(shard.parse().unwrap())));
+        assert_eq!(shares.iter().filter(|share| share.takes(Path::new("deep/file"))).count(), 1);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub use lcp_licence::{LcpCheckArguments, LcpDecryptArguments, LcpInspectArgument
 pub use transform::{
     CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
     FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments,
-    TreeArguments, VerifyArguments,
+    StoreArguments, TreeArguments, VerifyArguments,
 };
 
 use cipherloom::key::Template;
@@ -92,6 +92,8 @@ pub struct PlanArguments {
     pub pbkdf2_iterations: NonZeroU32,
     #[command(flatten)]
     pub machine: MachineArguments,
+    #[command(flatten)]
+    pub stores: StoreArguments,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,7 @@
 //! Arguments of the commands that take a tree through the pipeline: encrypt, decrypt, verify, rekey.
 
 use cipherloom::key::Template;
+use cipherloom::{Selection, Shard};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -96,7 +97,7 @@ pub struct FloorArguments {
 
 #[derive(Debug, Args)]
 pub struct TreeArguments {
-    /// The file or folder to read; `-` for standard input
+    /// The file or folder to read; `-` for standard input; s3://, gs:// or az://BUCKET/PREFIX
     #[arg(value_name = "SRC")]
     pub source: PathBuf,
     /// Take only files whose name (or path, if GLOB has a `/`) matches (repeatable)
@@ -105,11 +106,21 @@ pub struct TreeArguments {
     /// Leave out files and folders that match (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
+    /// Take one of N shares, chosen by path, for N machines that divide a tree among themselves
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+}
+
+impl TreeArguments {
+    /// What of the tree takes part.
+    pub fn selection(&self) -> Result<Selection, cipherloom::Error> {
+        Ok(Selection::new(&self.include, &self.exclude)?.in_shard(self.shard))
+    }
 }
 
 #[derive(Debug, Args)]
 pub struct OutputArguments {
-    /// The folder (or file, if SRC is one) to write; `-` for standard output
+    /// The folder (or file, if SRC is one) to write; `-` for standard output; s3://, gs:// or az://BUCKET/PREFIX
     #[arg(value_name = "DST")]
     pub destination: PathBuf,
     /// What to do where an output exists; `skip` resumes a stopped run
@@ -195,9 +206,27 @@ pub struct MachineArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct StoreArguments {
+    /// Objects of a store that are read and written at once
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = positive::<NonZeroUsize>,
+        default_value = "64",
+        help_heading = "Running"
+    )]
+    pub in_flight: NonZeroUsize,
+    /// How often a request that a store could not answer is repeated, with waits that double
+    #[arg(long, value_name = "N", default_value = "10", help_heading = "Running")]
+    pub retries: usize,
+}
+
+#[derive(Debug, Args)]
 pub struct CommonArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
+    #[command(flatten)]
+    pub stores: StoreArguments,
     /// Print one JSON object a line for each entry, then a summary object
     #[arg(long, help_heading = "Running")]
     pub json: bool,

@@ -7,5 +7,6 @@ pub mod keygen;
 pub mod lcp;
 pub mod manual;
 pub mod plan;
+pub mod stores;
 pub mod stream;
 pub mod transform;

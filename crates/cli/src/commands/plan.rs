@@ -16,12 +16,19 @@ const VIRTUAL_SEGMENT: u32 = 1 << 20;
 
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.machine)?;
-    let Source::Tree(tree) = Source::look(&arguments.tree)? else {
-        return Err(usage(
-            "standard input is one stream of unknown length: it is processed in order by one thread",
-        ));
+    let sizes: Vec<u64> = match Source::look(&arguments.tree, &arguments.stores)? {
+        Source::Tree(tree) => tree.entries.iter().map(|entry| entry.size).collect(),
+        Source::Listing(_) => {
+            return Err(usage(
+                "what a store needs depends on where the outputs go; ask encrypt with --dry-run",
+            ));
+        }
+        Source::StandardInput => {
+            return Err(usage(
+                "standard input is one stream of unknown length: it is processed in order by one thread",
+            ));
+        }
     };
-    let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size).collect();
     let (cipher, segment) = shape(arguments)?;
     let request = Request {
         operation: Operation::Encrypt,

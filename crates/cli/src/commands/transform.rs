@@ -1,22 +1,25 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
 
 use super::keygen::NewKey;
+use super::stores::{self, StoreRun};
 use super::{plan, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
-    LinksArgument, MachineArguments, OutputArguments, RekeyArguments, TreeArguments, VerifyArguments,
+    LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments, TreeArguments,
+    VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use crate::{cache, device, keys, output};
 use anyhow::Context;
-use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Selection, Tree, Work, machine::Calibration};
+use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, machine::Calibration};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
-    let source = Source::look(&arguments.tree)?;
+    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let mut new_key = None;
     let format = match &arguments.new_key {
         Some(path) if arguments.format.format == FormatName::Tink => {
@@ -27,26 +30,39 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         Some(_) => return Err(usage("--new-key makes a Tink keyset; leave it out with other formats")),
         None => keys::format(&arguments.format, device::engine(&machine))?,
     };
+    let format = Arc::new(format);
     refuse_keystream_reuse(&arguments.format, &source)?;
     let job = job(Work::Encrypt(&format), &source, &arguments.output, &arguments.format)?;
     let write_key = || new_key.as_ref().map_or(Ok(()), |key| key.write(arguments.common.quiet));
-    let run = Run { verb: "encrypted", job, machine: &machine, common: &arguments.common };
+    let run = Run {
+        verb: "encrypted",
+        job,
+        formats: [None, Some(Arc::clone(&format))],
+        machine: &machine,
+        common: &arguments.common,
+    };
     run.go(source, arguments.output.dry_run, &write_key)
 }
 
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
-    let source = Source::look(&arguments.tree)?;
-    let format = keys::format(&arguments.format, device::engine(&machine))?;
+    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
+    let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
-    let run = Run { verb: "decrypted", job, machine: &machine, common: &arguments.common };
+    let run = Run {
+        verb: "decrypted",
+        job,
+        formats: [Some(Arc::clone(&format)), None],
+        machine: &machine,
+        common: &arguments.common,
+    };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
 
 pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
-    let source = Source::look(&arguments.tree)?;
-    let format = keys::format(&arguments.format, device::engine(&machine))?;
+    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
+    let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     if !format.is_authenticated() {
         return Err(usage(
             "this format carries nothing to verify; only tink and cobblestone are authenticated",
@@ -55,43 +71,61 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let mut job = Job::new(Work::Verify(&format), None);
     job.suffix.clone_from(&arguments.suffix);
     job.bind_path = binds(&arguments.format, &format)?;
-    let run = Run { verb: "verified", job, machine: &machine, common: &arguments.common };
+    let run = Run {
+        verb: "verified",
+        job,
+        formats: [Some(Arc::clone(&format)), None],
+        machine: &machine,
+        common: &arguments.common,
+    };
     run.go(source, false, &|| Ok(()))
 }
 
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
-    let source = Source::look(&arguments.tree)?;
-    let from = keys::format(&arguments.format, device::engine(&machine))?;
-    let to = keys::with_key(&arguments.format, &arguments.to, device::engine(&machine))?;
+    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
+    let from = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
+    let to = Arc::new(keys::with_key(&arguments.format, &arguments.to, device::engine(&machine))?);
     let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
-    let run = Run { verb: "re-keyed", job, machine: &machine, common: &arguments.common };
+    let run = Run {
+        verb: "re-keyed",
+        job,
+        formats: [Some(Arc::clone(&from)), Some(Arc::clone(&to))],
+        machine: &machine,
+        common: &arguments.common,
+    };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
 
 pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
-    let source = Source::look(&arguments.tree)?;
+    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let mut job = Job::new(Work::Copy, None);
     place(&mut job, &source, &arguments.output)?;
-    let run = Run { verb: "copied", job, machine: &machine, common: &arguments.common };
+    let run =
+        Run { verb: "copied", job, formats: [None, None], machine: &machine, common: &arguments.common };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
 
 /// What the run reads.
 pub enum Source {
     Tree(Tree),
+    /// What there is in a store.
+    Listing(stores::Found),
     StandardInput,
 }
 
 impl Source {
-    pub fn look(arguments: &TreeArguments) -> anyhow::Result<Source> {
+    pub fn look(arguments: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Source> {
         if arguments.source == Path::new("-") {
             return Ok(Source::StandardInput);
         }
-        let selection = Selection::new(&arguments.include, &arguments.exclude)?;
-        let tree = Tree::list(&arguments.source, &selection);
-        tree.map(Source::Tree).with_context(|| output::printable(&arguments.source))
+        if stores::is_address(&arguments.source) {
+            return stores::look(arguments, stores).map(Source::Listing);
+        }
+        let path = stores::without_scheme(&arguments.source);
+        let tree = Tree::list(path, &arguments.selection()?);
+        tree.map(Source::Tree).with_context(|| output::printable(path))
     }
 }
 
@@ -165,7 +199,11 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
     };
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
-    let destination = &output.destination;
+    let destination = stores::without_scheme(&output.destination);
+    if stores::is_address(destination) || matches!(source, Source::Listing(_)) {
+        job.destination = Some(destination.to_owned());
+        return Ok(());
+    }
     let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
     if let Source::Tree(Tree { is_single_file: true, .. }) = source
         && !is_folder
@@ -177,7 +215,7 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
         let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
         job.destination = Some(parent.map_or_else(|| PathBuf::from("."), Path::to_owned));
     } else {
-        job.destination = Some(destination.clone());
+        job.destination = Some(destination.to_owned());
     }
     Ok(())
 }
@@ -186,7 +224,11 @@ fn refuse_keystream_reuse(arguments: &FormatArguments, source: &Source) -> anyho
     use crate::arguments::CipherName::{Aes128Ctr, Aes192Ctr, Aes256Ctr};
     let is_counter = matches!(arguments.cipher, Some(Aes128Ctr | Aes192Ctr | Aes256Ctr));
     let is_fixed = arguments.format == FormatName::Raw && arguments.iv.is_some();
-    let several = matches!(source, Source::Tree(tree) if tree.entries.len() > 1);
+    let several = match source {
+        Source::Tree(tree) => tree.entries.len() > 1,
+        Source::Listing(found) => found.sizes().len() > 1,
+        Source::StandardInput => false,
+    };
     if is_counter && is_fixed && several && !arguments.reuse_keystream_and_reveal_plaintext {
         return Err(usage(
             "one --iv for several files in CTR mode encrypts them with the same keystream, which reveals their XOR; \
@@ -201,6 +243,8 @@ fn refuse_keystream_reuse(arguments: &FormatArguments, source: &Source) -> anyho
 struct Run<'r> {
     verb: &'static str,
     job: Job<'r>,
+    /// The formats of the job's two sides, source and output, for a run that shares them with tasks of its own.
+    formats: [Option<Arc<Format>>; 2],
     machine: &'r Machine,
     common: &'r CommonArguments,
 }
@@ -214,14 +258,18 @@ impl Run<'_> {
         dry_run: bool,
         write_key: &dyn Fn() -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
-        let Run { verb, job, machine, common } = self;
+        let Run { verb, job, formats, machine, common } = self;
         warn_unauthenticated(&job, common);
+        if stores::concerns(&source, &job) {
+            return stores::run(StoreRun { verb, job, formats, common, dry_run }, source, write_key);
+        }
         let to_output = job.destination.as_deref() == Some(Path::new("-"));
         if dry_run && (to_output || matches!(source, Source::StandardInput)) {
             return Err(usage("a single stream has no plan to show; leave --dry-run out"));
         }
         let tree = match source {
             Source::Tree(tree) => tree,
+            Source::Listing(_) => unreachable!("runs over stores have their own way"),
             Source::StandardInput => return stream::from_standard_input(verb, &job, common, write_key),
         };
         if to_output {
@@ -230,7 +278,7 @@ impl Run<'_> {
         let plan = job.plan(&tree, machine, common.machine.threads);
         device::settle(&plan);
         let style = style(common);
-        let segment = formats(&job).map(|format| format.layout().segment).max();
+        let segment = formats_of(&job).map(|format| format.layout().segment).max();
         if dry_run {
             plan::print(&plan, segment, common.json)?;
             return Ok(ExitCode::Success);
@@ -270,7 +318,7 @@ pub fn style(common: &CommonArguments) -> Style {
 }
 
 fn warn_unauthenticated(job: &Job<'_>, common: &CommonArguments) {
-    if let Some(format) = formats(job).find(|format| !format.is_authenticated())
+    if let Some(format) = formats_of(job).find(|format| !format.is_authenticated())
         && !common.quiet
     {
         output::warn(format_args!(
@@ -281,6 +329,6 @@ fn warn_unauthenticated(job: &Job<'_>, common: &CommonArguments) {
 }
 
 /// The formats of a job's encrypted sides.
-fn formats<'f>(job: &Job<'f>) -> impl Iterator<Item = &'f Format> {
+fn formats_of<'f>(job: &Job<'f>) -> impl Iterator<Item = &'f Format> {
     [job.work.opening(), job.work.sealing()].into_iter().flatten()
 }

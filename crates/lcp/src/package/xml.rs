@@ -34,6 +34,11 @@ impl Tag<'_> {
         self.start.local_name().into_inner()
     }
 
+    /// The name as it is written, with its prefix.
+    pub(crate) fn qualified_name(&self) -> &str {
+        self.start.name().into_inner()
+    }
+
     /// The attribute with this local name, normalised as XML 1.0 says.
     pub(crate) fn attribute(&self, name: &str) -> Result<Option<String>, Error> {
         for attribute in self.start.attributes() {
@@ -116,8 +121,12 @@ pub(crate) fn walk(
         let event =
             reader.read_event().map_err(|error| malformed(reader.error_position(), error.to_string()))?;
         let span = Span { start: start as usize, end: reader.buffer_position() as usize };
-        let begins = matches!(event, Event::Start(_) | Event::Empty(_));
-        if begins {
+        if let Event::Start(tag) | Event::Empty(tag) = &event {
+            // quick-xml leaves this to whoever asks for well-formedness (XML 1.0, sections 2.3 and 3.1).
+            let name = tag.name().into_inner();
+            if tag.contains('<') || name.is_empty() || name.contains(['/', '=', '"', '\'', '&']) {
+                return Err(malformed(start, "a tag has a name or value that XML does not allow".into()));
+            }
             roots += usize::from(depth == 0);
             if roots > 1 {
                 return Err(malformed(start, "it has more than one root element".into()));

@@ -59,9 +59,8 @@ impl BlockCipherEncClosure for Lanes<'_, '_> {
             }
             for at in (0..group[0].0.len()).step_by(16) {
                 for (state, (text, _)) in states.iter_mut().zip(group.iter()) {
-                    for (byte, text) in state.iter_mut().zip(&text[at..at + 16]) {
-                        *byte ^= text;
-                    }
+                    let block: [u8; 16] = text[at..at + 16].try_into().expect("16 bytes");
+                    state.0 = (u128::from_ne_bytes(state.0) ^ u128::from_ne_bytes(block)).to_ne_bytes();
                 }
                 backend.encrypt_par_blocks_inplace(&mut states);
                 for (state, (text, _)) in states.iter().zip(group.iter_mut()) {
@@ -124,7 +123,11 @@ impl BlockCipherEncClosure for Counter<'_> {
             } else {
                 backend.encrypt_tail_blocks_inplace(&mut stream[..chunk.len().div_ceil(16)]);
             }
-            for (text, key) in chunk.iter_mut().zip(stream.iter().flatten()) {
+            let (blocks, rest) = chunk.as_chunks_mut();
+            for (text, key) in blocks.iter_mut().zip(stream.iter()) {
+                *text = (u128::from_ne_bytes(*text) ^ u128::from_ne_bytes(key.0)).to_ne_bytes();
+            }
+            for (text, key) in rest.iter_mut().zip(stream[blocks.len().min(stream.len() - 1)]) {
                 *text ^= key;
             }
         }

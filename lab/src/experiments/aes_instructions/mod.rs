@@ -45,6 +45,10 @@ impl Experiment for AesInstructions {
         })
     }
 
+    fn is_ours(&self, variant: &str) -> bool {
+        variant.starts_with("intrinsics") || Backend::ALL.iter().any(|backend| backend.name() == variant)
+    }
+
     fn run(&self, context: &mut Context) -> anyhow::Result<Findings> {
         let mut findings = Findings::default();
         let (peers, has_ipsec_mb) = peers(context, &mut findings);

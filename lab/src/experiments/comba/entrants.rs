@@ -2,7 +2,7 @@
 
 use super::{Factor, gmp::Gmp};
 use crate::experiments::factors;
-use crate::measure::{Contestant, Entrant, Repeated};
+use crate::measure::{Contestant, Entrant, OnFirstCore, Pinned, Repeated};
 use crate::record::{Clock, Factors, Oracle, Work};
 use cipherloom_bignum::batch::{self, Each};
 use cipherloom_bignum::lanes::LaneMultiplier;
@@ -44,15 +44,17 @@ pub(super) fn all(
         enter("serial", None, single(a, b, turn_ns, serial::multiply)),
         enter("lanes", None, single(a, b, turn_ns, move |a, b, product| lanes.multiply(a, b, product))),
     ];
-    let runtimes =
-        || -> [Box<dyn Threads>; 2] { [Box::new(Spawned::new(threads)), Box::new(Pool::new(threads))] };
     for method in [Method::TwoHalves, Method::Columns] {
-        for mut runtime in runtimes() {
+        let mut add = |mut runtime: Box<dyn Threads>, is_placed: bool| {
             let variant = format!("{} {}", runtime.name(), method.name());
             let multiply =
                 move |a: &[u32], b: &[u32], product: &mut [u32]| runtime.multiply(method, a, b, product);
-            entrants.push(enter(&variant, Some(threads), single(a, b, turn_ns, multiply)));
-        }
+            let contestant = single(a, b, turn_ns, multiply);
+            let contestant = if is_placed { Box::new(OnFirstCore(contestant)) } else { contestant };
+            entrants.push(enter(&variant, Some(threads), contestant));
+        };
+        add(Box::new(Spawned::new(threads)), false);
+        add(Box::new(Pool::placed(threads, stay_on_own_core)), true);
     }
     for each in [Each::Serial, Each::Lanes] {
         entrants.push(batch_of(each, a, b, threads, turn_ns));
@@ -75,6 +77,11 @@ fn levels(words: usize, threads: Option<usize>) -> Factors {
         Some(threads) => factors([("words", words.into()), ("threads", threads.into())]),
         None => factors([("words", words.into()), ("threads", 1_usize.into())]),
     }
+}
+
+/// A thread's way to begin: it stays where it is put as long as it lives.
+fn stay_on_own_core(index: usize) {
+    std::mem::forget(Pinned::to(index));
 }
 
 /// One product at a time, again and again.

@@ -40,6 +40,10 @@ impl Experiment for Comba {
         })
     }
 
+    fn is_ours(&self, variant: &str) -> bool {
+        variant != "num-bigint" && !variant.starts_with("gmp")
+    }
+
     fn run(&self, context: &mut Context) -> anyhow::Result<Findings> {
         let mut findings = Findings::default();
         let (builds, lacking) = gmp::find(&context.scratch);

@@ -7,8 +7,8 @@
 //! worker    ..|copy in|compute|copy out|copy in|compute|copy out| ... |
 //! ```
 
-use super::affinity::Pinned;
 use super::setting::{Setting, Wait};
+use crate::measure::Pinned;
 use cipherloom_kernels::Aes;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -12,17 +12,15 @@
 //! | `synchronisation` | wall time of `end-to-end` less the longest worker's |
 //! | `preparation` | the message read from a file into the host's memory |
 
-mod affinity;
 mod answers;
 mod crew;
 mod setting;
 
 use super::{Context, Experiment, Findings, Published, factors};
-use crate::measure::{Contest, Contestant, Entrant, Random, Stopwatch};
+use crate::measure::{Contest, Contestant, Entrant, Pinned, Random, Stopwatch};
 use crate::record::{Clock, Oracle, Sample, Series, Work};
 use aes::Aes128;
 use aes::cipher::{BlockCipherEncrypt, KeyInit, array::Array};
-use affinity::Pinned;
 use anyhow::Context as _;
 use cipherloom_kernels::{Aes, Backend};
 use crew::{Crew, Phases};

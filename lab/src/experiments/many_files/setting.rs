@@ -9,7 +9,8 @@ pub struct Setting {
     pub threads: usize,
     /// `spawned`, `openmp`, `pool`.
     pub runtime: &'static str,
-    /// `fixed` for each thread, or `whole` for each file.
+    /// `fixed` for each thread, or `whole` for each file; between them `largest`, for each thread and as large as the
+    /// largest file.
     pub buffer: &'static str,
     /// Bytes of a fixed buffer.
     pub size: usize,
@@ -46,12 +47,13 @@ impl Setting {
     }
 
     /// Every level of every factor with every other, with these orders and these ways of giving an output its name. A
-    /// fixed buffer has two sizes, so that its size and its being allocated once can be told apart.
+    /// buffer for each thread has three sizes, the last that of the files, so that what a buffer's size does and what
+    /// allocating one for each file does can be told apart.
     #[must_use]
     pub fn all(orders: &[&'static str], appearances: &[&'static str]) -> Vec<Setting> {
         let mut all = Vec::new();
         for runtime in ["spawned", "openmp", "pool"] {
-            for (buffer, size) in [("whole", 1024), ("fixed", 1024), ("fixed", 64 << 10)] {
+            for (buffer, size) in [("whole", 1024), ("largest", 1024), ("fixed", 1024), ("fixed", 64 << 10)] {
                 for trim in ["default", "never"] {
                     for &order in orders {
                         for wait in ["park", "spin"] {
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn the_design_is_balanced() {
         let all = Setting::all(&["strided", "queue"], &["inplace", "rename", "unnamed"]);
-        assert_eq!(all.len(), 3 * 3 * 2 * 2 * 2 * 3);
+        assert_eq!(all.len(), 3 * 4 * 2 * 2 * 2 * 3);
         let mut seen: Vec<Vec<String>> = all.iter().map(Setting::arguments).collect();
         seen.sort();
         seen.dedup();

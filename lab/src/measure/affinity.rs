@@ -1,13 +1,18 @@
-//! One worker, one core: the published cores were not to choose. Where the system does not let threads be pinned, it
-//! places them as it likes.
+//! One worker, one core. Linux often starts a thread on its parent's core, and two that spin for each other there wait
+//! for time slices to end. Where the system does not let threads be pinned, it places them as it likes.
+
+use super::Contestant;
+use crate::record::Sample;
 
 /// The calling thread stays on the core of this number (counted round among those that it may use) until this is dropped.
 #[derive(Debug)]
-pub(super) struct Pinned(#[cfg(target_os = "linux")] Option<rustix::thread::CpuSet>);
+pub struct Pinned(#[cfg(target_os = "linux")] Option<rustix::thread::CpuSet>);
 
 impl Pinned {
+    /// Pins the calling thread.
+    #[must_use]
     #[cfg(target_os = "linux")]
-    pub(super) fn to(number: usize) -> Pinned {
+    pub fn to(number: usize) -> Pinned {
         use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
         let Ok(allowed) = sched_getaffinity(None) else { return Pinned(None) };
         let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
@@ -16,8 +21,10 @@ impl Pinned {
         Pinned(sched_setaffinity(None, &one).is_ok().then_some(allowed))
     }
 
+    /// Leaves the calling thread as it is.
+    #[must_use]
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn to(_number: usize) -> Pinned {
+    pub fn to(_number: usize) -> Pinned {
         Pinned()
     }
 }
@@ -29,6 +36,24 @@ impl Drop for Pinned {
             // It was allowed before.
             let _ = rustix::thread::sched_setaffinity(None, allowed);
         }
+    }
+}
+
+/// A contestant whose turns run on the first core, with its other threads pinned elsewhere by itself.
+pub struct OnFirstCore<C>(
+    /// The contestant.
+    pub C,
+);
+
+impl<C: Contestant> Contestant for OnFirstCore<C> {
+    fn result(&mut self) -> anyhow::Result<Vec<u8>> {
+        let _core = Pinned::to(0);
+        self.0.result()
+    }
+
+    fn turn(&mut self) -> anyhow::Result<Sample> {
+        let _core = Pinned::to(0);
+        self.0.turn()
     }
 }
 

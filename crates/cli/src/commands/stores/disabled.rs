@@ -1,0 +1,32 @@
+//! What a build without stores says.
+
+use super::{Source, StoreRun};
+use crate::arguments::{StoreArguments, TreeArguments};
+use crate::exit_code::{ExitCode, usage};
+
+/// There is no such listing in this build.
+pub enum Found {}
+
+impl Found {
+    pub fn sizes(&self) -> Vec<u64> {
+        match *self {}
+    }
+}
+
+pub fn look(_tree: &TreeArguments, _stores: &StoreArguments) -> anyhow::Result<Found> {
+    Err(missing())
+}
+
+pub fn run(
+    _run: StoreRun<'_>,
+    _source: Source,
+    _write_key: &dyn Fn() -> anyhow::Result<()>,
+) -> anyhow::Result<ExitCode> {
+    Err(missing())
+}
+
+fn missing() -> anyhow::Error {
+    usage(
+        "this build of cipherloom has no object stores; the released one has (cargo build --release --features stores)",
+    )
+}

@@ -1,0 +1,67 @@
+//! Trees in object stores: `s3://…`, `gs://…`, `az://…` where SRC or DST is a path. The feature `stores` brings them; a
+//! build without it knows the addresses, and says what is missing.
+
+#[cfg(not(feature = "stores"))]
+mod disabled;
+#[cfg(feature = "stores")]
+mod enabled;
+#[cfg(feature = "stores")]
+mod plan;
+
+#[cfg(not(feature = "stores"))]
+pub use disabled::{Found, look, run};
+#[cfg(feature = "stores")]
+pub use enabled::{Found, look, run};
+
+use super::transform::{Source, style};
+use crate::arguments::CommonArguments;
+use cipherloom::{Format, Job};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A command over at least one store: all that is known before its objects are processed.
+pub struct StoreRun<'r> {
+    /// What was done, "encrypted".
+    pub verb: &'static str,
+    pub job: Job<'r>,
+    /// The formats of the job's two sides, source and output.
+    pub formats: [Option<Arc<Format>>; 2],
+    pub common: &'r CommonArguments,
+    pub dry_run: bool,
+}
+
+/// Whether this is the address of a place in a store.
+pub fn is_address(path: &Path) -> bool {
+    let scheme = path.to_str().and_then(|text| text.split_once("://"));
+    scheme.is_some_and(|(scheme, _)| {
+        scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+/// `file:///folder` as `/folder`.
+pub fn without_scheme(path: &Path) -> &Path {
+    let folder = path.to_str().and_then(|text| text.strip_prefix("file://"));
+    folder.filter(|folder| folder.starts_with('/')).map_or(path, Path::new)
+}
+
+/// Whether source or destination is in a store.
+pub fn concerns(source: &Source, job: &Job<'_>) -> bool {
+    matches!(source, Source::Listing(_)) || job.destination.as_deref().is_some_and(is_address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_paths() {
+        for address in ["s3://bucket/a", "gs://bucket", "ftp://host"] {
+            assert!(is_address(Path::new(address)), "{address}");
+        }
+        for path in ["books", "file:///books", "a b://c", "://", "/s3:/x"] {
+            assert!(!is_address(Path::new(path)), "{path}");
+        }
+        assert_eq!(without_scheme(Path::new("file:///a b")), Path::new("/a b"));
+        assert_eq!(without_scheme(Path::new("file://host/a")), Path::new("file://host/a"));
+    }
+}

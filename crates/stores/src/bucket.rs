@@ -1,0 +1,85 @@
+//! A prefix of a bucket, and the client that reaches it. Credentials, endpoint and region come from the environment that
+//! the store's own tools read (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
+
+use crate::conditions::Conditions;
+use crate::location::Scheme;
+use cipherloom::Error;
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path as Key;
+use object_store::{ObjectStore, RetryConfig};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How a store is reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Access {
+    /// How often a request that the store could not answer (5xx, "slow down", a lost connection) is repeated, with
+    /// waits that double.
+    pub retries: usize,
+}
+
+impl Default for Access {
+    fn default() -> Access {
+        Access { retries: 10 }
+    }
+}
+
+/// A prefix of a bucket.
+#[derive(Debug, Clone)]
+pub(crate) struct Bucket {
+    pub(crate) scheme: Scheme,
+    pub(crate) name: String,
+    pub(crate) prefix: Key,
+    pub(crate) store: Arc<dyn ObjectStore>,
+    /// What S3 offers beyond: multipart uploads with a condition.
+    pub(crate) s3: Option<(Arc<AmazonS3>, Conditions)>,
+}
+
+impl Bucket {
+    pub(crate) fn open(scheme: Scheme, name: &str, prefix: Key, access: Access) -> Result<Bucket, Error> {
+        let retry = RetryConfig { max_retries: access.retries, ..RetryConfig::default() };
+        let refused = |error| crate::faults::of("reach the store", &error);
+        let mut s3 = None;
+        let store: Arc<dyn ObjectStore> = match scheme {
+            Scheme::S3 => {
+                let conditions = Conditions::default();
+                let builder = AmazonS3Builder::from_env().with_bucket_name(name).with_retry(retry);
+                let store = builder.with_http_connector(conditions.clone()).build().map_err(refused)?;
+                let store = Arc::new(store);
+                s3 = Some((store.clone(), conditions));
+                store
+            }
+            Scheme::Gcs => {
+                let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(name).with_retry(retry);
+                Arc::new(builder.build().map_err(refused)?)
+            }
+            Scheme::Azure => {
+                let builder = MicrosoftAzureBuilder::from_env().with_container_name(name).with_retry(retry);
+                Arc::new(builder.build().map_err(refused)?)
+            }
+        };
+        Ok(Bucket { scheme, name: name.to_owned(), prefix, store, s3 })
+    }
+
+    /// The key of what has this path below the prefix.
+    ///
+    /// # Errors
+    /// [`Error::Location`] if the path cannot be a key's.
+    pub(crate) fn key(&self, relative: &str) -> Result<Key, Error> {
+        let whole = match (self.prefix.as_ref(), relative) {
+            ("", relative) => relative.to_owned(),
+            (prefix, "") => prefix.to_owned(),
+            (prefix, relative) => format!("{prefix}/{relative}"),
+        };
+        Key::parse(&whole).map_err(|_| Error::Location {
+            reason: format!("{relative:?} cannot be a key: it has control characters, or empty parts"),
+        })
+    }
+
+    /// The address of a key.
+    pub(crate) fn address(&self, key: &Key) -> PathBuf {
+        format!("{}://{}/{key}", self.scheme.name(), self.name).into()
+    }
+}

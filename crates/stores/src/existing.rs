@@ -1,0 +1,62 @@
+//! What stands where an output is to go, and what that means for it.
+//!
+//! ```text
+//! answer to a conditional put    what stands there           outcome
+//! done                                                       done
+//! 412, 409, or no answer         this run's own              done: an earlier try got through
+//!                                same source, same key       fail: exists; skip: skipped
+//!                                anything else               fail: exists; skip: a conflict
+//!                                nothing                     the put's own error
+//! ```
+
+use crate::bucket::Bucket;
+use crate::faults;
+use crate::provenance::Provenance;
+use cipherloom::{Error, IfExists};
+use object_store::GetOptions;
+use object_store::path::Path as Key;
+
+/// How an object ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Bytes of its output.
+    Done(u64),
+    Skipped,
+}
+
+/// What stands at a key.
+pub(crate) struct Found {
+    pub(crate) origin: Option<Provenance>,
+}
+
+/// Looks at a key; `None` if it is free.
+pub(crate) async fn look(bucket: &Bucket, key: &Key) -> Result<Option<Found>, Error> {
+    let options = GetOptions { head: true, ..GetOptions::default() };
+    match bucket.store.get_opts(key, options).await {
+        Ok(found) => Ok(Some(Found { origin: Provenance::of(&found.attributes) })),
+        Err(fault) if faults::is_missing(&fault) => Ok(None),
+        Err(fault) => Err(faults::of("look whether the output exists", &fault)),
+    }
+}
+
+impl Found {
+    /// Whether it was made by the run that `origin` tells of, from that source.
+    pub(crate) fn is_ours(&self, origin: &Provenance) -> bool {
+        self.origin.as_ref().is_some_and(|found| found == origin)
+    }
+
+    /// What it means that this stands where an output of `origin` was to go.
+    pub(crate) fn judge(&self, origin: &Provenance, if_exists: IfExists) -> Result<Ended, Error> {
+        if if_exists != IfExists::Skip {
+            return Err(Error::OutputExists);
+        }
+        let difference = match &self.origin {
+            Some(found) => found.differs_from(origin),
+            None => Some("it does not say what it was made from"),
+        };
+        match difference {
+            None => Ok(Ended::Skipped),
+            Some(reason) => Err(Error::OutputConflict { reason: reason.to_owned() }),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Object stores as the homes of a tree: S3 (and what speaks it), Google Cloud Storage, Azure Blob Storage.
+//!
+//! ```text
+//! Place::open("s3://bucket/prefix") ─> Listing::list ─┐
+//!                       Place::open ─> Errand ────────┼─> run ─> Summary     (events to an `Observer`, as on folders)
+//!
+//! object up to a part's size    GET ──────────> translate ─> conditional PUT
+//! larger one                    ranged GETs ──> translate ─> parts of a multipart upload ─> conditional completion
+//!                               (many objects, and many parts of one, in flight; bytes in flight are bounded)
+//! ```
+//!
+//! - [`Place`]: a folder, or a prefix of a bucket, by path or address; [`Access`]: how to reach it.
+//! - [`Listing`]: what there is at a place, listed once; its [`Object`]s may be divided among machines
+//!   ([`Listing::of_objects`] makes a listing of some of them).
+//! - [`Errand`]: what to do and where the outputs go; [`Limits`]: how much at once.
+//! - [`run`]: does it. Blocks the calling thread, which alone calls the observer.
+//!
+//! ```no_run
+//! use cipherloom::{Backend, Format, Selection, Unobserved, key::Keyset};
+//! use cipherloom_stores::{Access, Errand, Listing, Place, Work, run};
+//! use std::{path::Path, sync::Arc};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let keyset = Keyset::parse(&std::fs::read("key.json")?)?;
+//! let format = Arc::new(Format::tink(keyset, Backend::best())?);
+//! let source = Place::open(Path::new("s3://books/in"), Access::default())?;
+//! let destination = Place::open(Path::new("s3://books/sealed"), Access::default())?;
+//! let listing = Arc::new(Listing::list(&source, &Selection::default())?);
+//! let errand = Errand::new(Work::Encrypt(format), Some(destination));
+//! let summary = run(&listing, &errand, &Unobserved)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Outputs are created, never overwritten by accident, and say in their metadata what they were made from
+//! (`provenance.rs`): a run that is repeated recognises its own. All async code of the workspace is here; ciphers run on
+//! threads for blocking work.
+#![forbid(unsafe_code)]
+
+mod bucket;
+mod cipher;
+mod conditions;
+mod errand;
+mod existing;
+mod faults;
+mod listing;
+mod location;
+mod object;
+mod place;
+mod provenance;
+mod run;
+mod runtime;
+mod sink;
+mod source;
+mod upload;
+
+pub use bucket::Access;
+pub use errand::{Errand, Limits, Work};
+pub use listing::{Listing, Object};
+pub use place::Place;
+pub use run::{check, run};

@@ -1,0 +1,258 @@
+//! One object's way: read, translate, write. Up to a part's size in one piece, above it in parts that overlap.
+//!
+//! Each piece holds its share of the run's memory from before it is read until it is written. Shares are given in the
+//! order of asking, and an object asks for its parts in their order, so the first of them always goes on.
+
+use crate::errand::Work;
+use crate::existing::Ended;
+use crate::listing::Object;
+use crate::place::Kind;
+use crate::provenance::{self, Provenance};
+use crate::run::{Context, Told};
+use crate::sink::{Condition, Sink, Target};
+use crate::source;
+use bytes::Bytes;
+use cipherloom::{Error, IfExists, Pieces};
+use futures_util::{StreamExt, stream};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
+
+/// Parts of one object in flight on each side.
+const PARTS: usize = 8;
+
+/// S3 takes 10,000 parts; a larger object gets larger ones.
+const MOST_PARTS: u64 = 9_500;
+
+/// Processes one object of the listing.
+pub(crate) async fn process(context: &Arc<Context>, index: usize) -> Result<Ended, Error> {
+    let object = &context.listing.objects[index];
+    let target = target(context, object)?;
+    let is_large = object.size > context.errand.limits.part as u64;
+    if let Some(ended) = target.look(is_large).await? {
+        return Ok(ended);
+    }
+    let bound = context.errand.bound_path(&object.path)?;
+    if is_large {
+        large(context, index, &target, bound).await
+    } else {
+        small(context, index, &target, bound).await
+    }
+}
+
+/// Where the object's output goes, and under which condition.
+fn target(context: &Context, object: &Object) -> Result<Target, Error> {
+    let errand = &context.errand;
+    let relative = errand.output_path(&object.path)?;
+    let if_exists = errand.if_exists;
+    match errand.destination.as_ref().map(|place| &place.0) {
+        None => Ok(Target::Nowhere),
+        Some(Kind::Folder(root)) => Ok(Target::File {
+            root: root.clone(),
+            relative: PathBuf::from(relative),
+            if_exists,
+            durable: errand.durable,
+        }),
+        Some(Kind::Bucket { bucket, .. }) => {
+            let condition = match (&object.e_tag, if_exists) {
+                (Some(e_tag), IfExists::Overwrite) if context.is_in_place => {
+                    Condition::Replace(e_tag.clone())
+                }
+                (None, _) if context.is_in_place => return Err(Error::SourceChanged),
+                (_, IfExists::Overwrite) => Condition::Overwrite,
+                (_, IfExists::Fail | IfExists::Skip) => Condition::Create,
+            };
+            let origin = Provenance {
+                source: object.e_tag.as_deref().map_or_else(|| object.size.to_string(), provenance::version),
+                key: errand.work.borrowed().sealing().and_then(|format| format.key_id()),
+                run: context.run.clone(),
+            };
+            Ok(Target::Object {
+                bucket: Arc::clone(bucket),
+                key: bucket.key(&relative)?,
+                origin,
+                condition,
+                if_exists,
+            })
+        }
+    }
+}
+
+/// In place, what bears the new key's identifier has been done by an earlier run.
+fn is_done(context: &Context, attributes: &object_store::Attributes) -> bool {
+    let key = context.errand.work.borrowed().sealing().and_then(|format| format.key_id());
+    context.is_in_place && key.is_some() && Provenance::of(attributes).is_some_and(|origin| origin.key == key)
+}
+
+async fn small(
+    context: &Arc<Context>,
+    index: usize,
+    target: &Target,
+    bound: Vec<u8>,
+) -> Result<Ended, Error> {
+    let object = &context.listing.objects[index];
+    let _share = context.share(2 * object.size).await?;
+    let (bytes, attributes) = source::read(&context.listing, object, 0..object.size).await?;
+    if is_done(context, &attributes) {
+        return Ok(Ended::Skipped);
+    }
+    let is_verified = matches!(context.errand.work, Work::Verify(_));
+    let mut verified = 0;
+    let output = if matches!(context.errand.work, Work::Copy) {
+        bytes
+    } else {
+        let errand = Arc::clone(&context.errand);
+        let (len, output) = context
+            .ciphers
+            .run(move |workspace| {
+                let work = errand.work.borrowed();
+                let pieces = Pieces::begin(work, &bound, bytes.len() as u64, &bytes, workspace)?;
+                let all = 0..pieces.segments();
+                let wanted = pieces.source_range(&all)?;
+                let output =
+                    pieces.translate(all, &bytes[wanted.start as usize..wanted.end as usize], workspace)?;
+                Ok((pieces.plaintext_len(), output))
+            })
+            .await?;
+        verified = len;
+        Bytes::from_owner(output)
+    };
+    context.tell(Told::Advanced(object.size));
+    match target.put(output).await? {
+        Ended::Done(_) if is_verified => Ok(Ended::Done(verified)),
+        ended => Ok(ended),
+    }
+}
+
+async fn large(
+    context: &Arc<Context>,
+    index: usize,
+    target: &Target,
+    bound: Vec<u8>,
+) -> Result<Ended, Error> {
+    let object = &context.listing.objects[index];
+    let head_len = (Pieces::head_len(context.errand.work.borrowed()) as u64).min(object.size);
+    let mut head = Bytes::new();
+    if head_len > 0 || context.is_in_place {
+        let (bytes, attributes) = source::read(&context.listing, object, 0..head_len.max(1)).await?;
+        if is_done(context, &attributes) {
+            return Ok(Ended::Skipped);
+        }
+        head = bytes;
+    }
+    let (errand, size) = (Arc::clone(&context.errand), object.size);
+    let pieces = context
+        .ciphers
+        .run(move |workspace| Pieces::begin(errand.work.borrowed(), &bound, size, &head, workspace))
+        .await?;
+    let mut sink = Guarded::new(context, target.begin().await?);
+    let ended = in_parts(context, object, &Arc::new(pieces), sink.get()).await;
+    match ended {
+        Ok(verified) => {
+            source::check_unchanged(&context.listing, object).await?;
+            let ended = sink.get().finish().await;
+            // Ended either way; what it left behind in the store it has removed.
+            sink.disarm();
+            match (ended?, &context.errand.work) {
+                (Ended::Done(_), Work::Verify(_)) => Ok(Ended::Done(verified)),
+                (ended, _) => Ok(ended),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes all parts through; gives the length of the plaintext.
+async fn in_parts(
+    context: &Arc<Context>,
+    object: &Object,
+    pieces: &Arc<Pieces>,
+    sink: &mut Sink,
+) -> Result<u64, Error> {
+    let part_len = (context.errand.limits.part as u64).max(object.size.div_ceil(MOST_PARTS));
+    let segments = pieces.segments();
+    let segment_len = object.size.div_ceil(segments).max(1);
+    let step = (part_len / segment_len).max(1);
+    let ranges = (0..segments.div_ceil(step)).map(|part| part * step..segments.min((part + 1) * step));
+    let mut parts =
+        stream::iter(ranges).map(|range| translated(context, object, pieces, range)).buffered(PARTS);
+    let mut writes: JoinSet<Result<(), Error>> = JoinSet::new();
+    let mut is_read = false;
+    while !(is_read && writes.is_empty()) {
+        tokio::select! {
+            part = parts.next(), if !is_read && writes.len() < PARTS => match part {
+                None => is_read = true,
+                Some(part) => {
+                    let (bytes, share) = part?;
+                    let write = sink.part(bytes);
+                    writes.spawn(async move {
+                        let written = write.await;
+                        drop(share);
+                        written
+                    });
+                }
+            },
+            Some(written) = writes.join_next(), if !writes.is_empty() => match written {
+                Ok(written) => written?,
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                Err(_) => return Err(Error::Stopped),
+            },
+        }
+    }
+    Ok(pieces.plaintext_len())
+}
+
+/// One part of the output, with its share of the memory.
+async fn translated(
+    context: &Arc<Context>,
+    object: &Object,
+    pieces: &Arc<Pieces>,
+    range: Range<u64>,
+) -> Result<(Bytes, OwnedSemaphorePermit), Error> {
+    let wanted = pieces.source_range(&range)?;
+    let len = wanted.end - wanted.start;
+    let share = context.share(2 * len).await?;
+    let bytes = match len {
+        0 => Bytes::new(),
+        _ => source::read(&context.listing, object, wanted).await?.0,
+    };
+    let output = if matches!(context.errand.work, Work::Copy) {
+        bytes
+    } else {
+        let pieces = Arc::clone(pieces);
+        let translate = move |workspace: &mut _| pieces.translate(range, &bytes, workspace);
+        Bytes::from_owner(context.ciphers.run(translate).await?)
+    };
+    context.tell(Told::Advanced(len));
+    Ok((output, share))
+}
+
+/// A sink whose upload is taken back if it is dropped: by an error, or because the run was stopped.
+struct Guarded<'c> {
+    context: &'c Context,
+    sink: Option<Sink>,
+}
+
+impl<'c> Guarded<'c> {
+    fn new(context: &'c Context, sink: Sink) -> Guarded<'c> {
+        Guarded { context, sink: Some(sink) }
+    }
+
+    fn get(&mut self) -> &mut Sink {
+        self.sink.as_mut().expect("there until it is disarmed")
+    }
+
+    fn disarm(mut self) {
+        self.sink = None;
+    }
+}
+
+impl Drop for Guarded<'_> {
+    fn drop(&mut self) {
+        if let Some(upload) = self.sink.take().and_then(Sink::into_upload) {
+            self.context.afterwards(upload.abort());
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What an output says of its origin, in the object's metadata: which version of which source it was made from, under
+//! which key, by which run. A repeated run recognises by it what is done, and a put whose answer was lost its own work.
+//!
+//! ```text
+//! cipherloomsource   the source's ETag (size and time of a file), without quotation marks
+//! cipherloomkey      the identifier of the key that sealed it (tink; not secret), `-` where there is none
+//! cipherloomrun      16 random hexadecimal digits, drawn by each run
+//! ```
+//!
+//! Names are letters only: Azure takes identifiers, S3 has them in HTTP headers.
+
+use object_store::{Attribute, Attributes};
+
+const SOURCE: &str = "cipherloomsource";
+const KEY: &str = "cipherloomkey";
+const RUN: &str = "cipherloomrun";
+
+/// What an output was made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Provenance {
+    /// The source's version.
+    pub(crate) source: String,
+    /// The identifier of the key that sealed it.
+    pub(crate) key: Option<u32>,
+    /// The run that made it.
+    pub(crate) run: String,
+}
+
+impl Provenance {
+    /// As metadata.
+    pub(crate) fn attributes(&self) -> Attributes {
+        let key = self.key.map_or_else(|| "-".to_owned(), |key| key.to_string());
+        Attributes::from_iter([
+            (Attribute::Metadata(SOURCE.into()), self.source.clone()),
+            (Attribute::Metadata(KEY.into()), key),
+            (Attribute::Metadata(RUN.into()), self.run.clone()),
+        ])
+    }
+
+    /// From an object's metadata; `None` if it says nothing.
+    pub(crate) fn of(attributes: &Attributes) -> Option<Provenance> {
+        let get = |name: &'static str| {
+            let value = attributes.get(&Attribute::Metadata(name.into()))?;
+            Some(value.as_ref().to_owned())
+        };
+        Some(Provenance { source: get(SOURCE)?, key: get(KEY)?.parse().ok(), run: get(RUN)? })
+    }
+
+    /// What differs from another's origin, in words; `None` if both are made from the same source under the same key.
+    pub(crate) fn differs_from(&self, other: &Provenance) -> Option<&'static str> {
+        if self.source != other.source {
+            return Some("made from another version of the source");
+        }
+        (self.key != other.key).then_some("made under another key")
+    }
+}
+
+/// A version as a value for a header: ETags come quoted, and may hold anything.
+pub(crate) fn version(e_tag: &str) -> String {
+    e_tag.chars().filter(|character| character.is_ascii_graphic() && *character != '"').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for key in [None, Some(7)] {
+            let origin = Provenance { source: version("W/\"a b\u{e9}\""), key, run: "00ff".into() };
+            assert_eq!(origin.source, "W/ab");
+            assert_eq!(Provenance::of(&origin.attributes()), Some(origin.clone()));
+            let other = Provenance { source: "c".into(), ..origin.clone() };
+            assert!(other.differs_from(&origin).is_some());
+            assert_eq!(Provenance { run: "1".into(), ..origin.clone() }.differs_from(&origin), None);
+            assert!(Provenance { key: Some(8), ..origin.clone() }.differs_from(&origin).is_some());
+        }
+        assert_eq!(Provenance::of(&Attributes::default()), None);
+    }
+}

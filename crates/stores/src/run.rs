@@ -1,0 +1,238 @@
+//! A run: the objects of a listing, many in flight. The calling thread hears what becomes of them, and tells the observer.
+
+use crate::cipher::Ciphers;
+use crate::errand::{Errand, Work};
+use crate::existing::Ended;
+use crate::listing::{Listing, address};
+use crate::object::process;
+use crate::runtime::runtime;
+use cipherloom::{Error, Event, IfExists, Observer, Outcome, Summary};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+/// How often the calling thread asks whether to stop.
+const WATCH: Duration = Duration::from_millis(20);
+
+/// How long uploads that were given up may take to tell the store.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Bytes that one permit of memory stands for: a semaphore counts no further than 2^29 on small machines.
+const SHARE: u64 = 1 << 10;
+
+/// What an object holds beside its bytes.
+const OVERHEAD: u64 = 64 << 10;
+
+/// What all tasks look at.
+pub(crate) struct Context {
+    pub(crate) listing: Arc<Listing>,
+    pub(crate) errand: Arc<Errand>,
+    pub(crate) ciphers: Ciphers,
+    /// This run's own mark.
+    pub(crate) run: String,
+    pub(crate) is_in_place: bool,
+    memory: Arc<Semaphore>,
+    shares: u32,
+    told: Sender<Told>,
+}
+
+/// What the calling thread is told.
+pub(crate) enum Told {
+    Advanced(u64),
+    Ended(usize, Result<Ended, Error>),
+}
+
+impl Context {
+    pub(crate) fn tell(&self, told: Told) {
+        // Only a calling thread that panicked hears nothing any more.
+        let _ = self.told.send(told);
+    }
+
+    /// A share of the memory for so many bytes; all of it for what is larger than that.
+    pub(crate) async fn share(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Error> {
+        let shares = u32::try_from((bytes + OVERHEAD).div_ceil(SHARE)).unwrap_or(u32::MAX).min(self.shares);
+        Arc::clone(&self.memory).acquire_many_owned(shares).await.map_err(|_| Error::Stopped)
+    }
+
+    /// Does something after the task has ended, but before the run has.
+    pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let told = self.told.clone();
+        tokio::spawn(async move {
+            let _ = tokio::time::timeout(LAST_WORDS, work).await;
+            drop(told);
+        });
+    }
+}
+
+/// Does the errand for every object of the listing. Blocks; `observer` is called by this thread alone, and asked at
+/// least every 20 ms whether to stop.
+///
+/// If it stops the run, what was in flight is given up within moments (uploads are taken back, for at most 2 s); the
+/// summary then holds what had ended.
+///
+/// # Errors
+/// If nothing could be started: source and destination contain each other, the destination cannot be made, the format
+/// cannot be written here ([`Error::Chained`]: CBC). What goes wrong with single objects is told to `observer`.
+pub fn run(listing: &Arc<Listing>, errand: &Errand, observer: &dyn Observer) -> Result<Summary, Error> {
+    let start = Instant::now();
+    let is_in_place = is_in_place(listing, errand)?;
+    if let Some(folder) = errand.destination.as_ref().and_then(|place| place.folder()) {
+        std::fs::create_dir_all(folder).map_err(|error| Error::io("make the destination folder", error))?;
+    }
+    let mut tally = Tally { listing, errand, observer, summary: Summary::default() };
+    for unlisted in &listing.unlisted {
+        tally.summary.failed += 1;
+        let outcome = Outcome::Failed(&unlisted.error);
+        observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
+    }
+    let (told, hears) = channel();
+    let (stop, stopped) = watch::channel(false);
+    let shares = u32::try_from(errand.limits.memory as u64 / SHARE).unwrap_or(u32::MAX).clamp(1, 1 << 28);
+    let context = Context {
+        listing: Arc::clone(listing),
+        errand: Arc::new(errand.clone()),
+        ciphers: Ciphers::new(errand.limits.threads),
+        run: random()?,
+        is_in_place,
+        memory: Arc::new(Semaphore::new(shares as usize)),
+        shares,
+        told,
+    };
+    runtime()?.spawn(drive(Arc::new(context), stopped));
+    tally.hear(&hears, &stop);
+    Ok(Summary { seconds: start.elapsed().as_secs_f64(), ..tally.summary })
+}
+
+/// Refuses what makes no sense as a whole, as [`run`] does before anything else.
+///
+/// # Errors
+/// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`];
+/// [`Error::Location`] for re-keying in place without leave to replace.
+pub fn check(listing: &Listing, errand: &Errand) -> Result<(), Error> {
+    is_in_place(listing, errand).map(|_| ())
+}
+
+/// True if the outputs replace their sources.
+fn is_in_place(listing: &Listing, errand: &Errand) -> Result<bool, Error> {
+    let work = errand.work.borrowed();
+    let is_rekey = matches!(errand.work, Work::Rekey { .. });
+    if work.sealing().is_some_and(|format| format.is_chained())
+        || (is_rekey && work.opening().is_some_and(|format| format.is_chained()))
+    {
+        return Err(Error::Chained);
+    }
+    let Some(destination) = &errand.destination else { return Ok(false) };
+    let same_place = listing.place.meets(destination);
+    if listing.is_single {
+        // Single objects may go anywhere but onto themselves.
+        let Ok(true) = same_place else { return Ok(false) };
+        let [object] = &listing.objects[..] else { return Ok(false) };
+        if errand.output_path(&object.path)? != object.path {
+            return Ok(false);
+        }
+    } else if !same_place? {
+        return Ok(false);
+    }
+    match (is_rekey && errand.suffix.is_empty(), errand.if_exists) {
+        (true, IfExists::Overwrite) => Ok(true),
+        (true, IfExists::Fail | IfExists::Skip) => Err(Error::Location {
+            reason: "source and destination are the same place; --if-exists overwrite re-keys it in place"
+                .to_owned(),
+        }),
+        (false, _) if listing.is_single => Err(Error::SameFile),
+        (false, _) => Err(Error::DestinationInsideSource),
+    }
+}
+
+/// Starts a task for each object, as many at once as the limits say.
+async fn drive(context: Arc<Context>, stopped: watch::Receiver<bool>) {
+    let in_flight = Arc::new(Semaphore::new(context.errand.limits.objects.max(1)));
+    for index in 0..context.listing.objects.len() {
+        let Ok(turn) = Arc::clone(&in_flight).acquire_owned().await else { return };
+        if *stopped.borrow() {
+            return;
+        }
+        let (context, mut stopped) = (Arc::clone(&context), stopped.clone());
+        tokio::spawn(async move {
+            let ended = tokio::select! {
+                ended = process(&context, index) => ended,
+                _ = stopped.wait_for(|stopped| *stopped) => Err(Error::Stopped),
+            };
+            context.tell(Told::Ended(index, ended));
+            drop(turn);
+        });
+    }
+}
+
+/// Counts what becomes of the objects, and tells the observer.
+struct Tally<'r> {
+    listing: &'r Listing,
+    errand: &'r Errand,
+    observer: &'r dyn Observer,
+    summary: Summary,
+}
+
+impl Tally<'_> {
+    /// Until nobody has anything more to tell.
+    fn hear(&mut self, hears: &Receiver<Told>, stop: &watch::Sender<bool>) {
+        let mut asked = Instant::now();
+        loop {
+            match hears.recv_timeout(WATCH) {
+                Ok(Told::Advanced(bytes)) => self.observer.advanced(bytes),
+                Ok(Told::Ended(index, ended)) => self.count(index, &ended),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if asked.elapsed() >= WATCH {
+                asked = Instant::now();
+                if self.observer.is_stopped() {
+                    let _ = stop.send(true);
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, index: usize, ended: &Result<Ended, Error>) {
+        let object = &self.listing.objects[index];
+        let summary = &mut self.summary;
+        let outcome = match ended {
+            Err(Error::Stopped) => return,
+            Ok(Ended::Done(output_bytes)) => {
+                summary.files += 1;
+                summary.bytes += object.size;
+                summary.output_bytes += output_bytes;
+                Outcome::Done { output_bytes: *output_bytes }
+            }
+            Ok(Ended::Skipped) => {
+                summary.skipped += 1;
+                Outcome::Skipped
+            }
+            Err(error) => {
+                summary.failed += 1;
+                summary.unauthentic += u64::from(error.is_authentication());
+                Outcome::Failed(error)
+            }
+        };
+        self.observer.entry_ended();
+        if ended.is_ok() && !self.observer.wants_every_event() {
+            return;
+        }
+        let source = self.listing.address(object);
+        let output = self.errand.destination.as_ref().and_then(|place| {
+            let relative = self.errand.output_path(&object.path).ok()?;
+            Some(address(place, &relative))
+        });
+        self.observer.ended(&Event {
+            source: &source,
+            output: output.as_deref(),
+            bytes: object.size,
+            outcome,
+        });
+    }
+}
+
+/// 16 random hexadecimal digits.
+pub(crate) fn random() -> Result<String, Error> {
+    Ok(format!("{:016x}", getrandom::u64().map_err(Error::Random)?))
+}

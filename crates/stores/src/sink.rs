@@ -1,0 +1,198 @@
+//! Where an output goes, whole or in parts: nowhere, a file without a name, a bucket.
+
+use crate::bucket::Bucket;
+use crate::cipher::blocking;
+use crate::existing::{self, Ended, Found};
+use crate::faults;
+use crate::provenance::Provenance;
+use crate::upload::Upload;
+use bytes::Bytes;
+use cipherloom::{Draft, Error, IfExists};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use object_store::path::Path as Key;
+use object_store::{PutMode, PutOptions, UpdateVersion};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// When an output may take its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// If nothing bears it.
+    Create,
+    /// Always.
+    Overwrite,
+    /// If what bears it is this version.
+    Replace(String),
+}
+
+/// An output's place.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    Nowhere,
+    File { root: PathBuf, relative: PathBuf, if_exists: IfExists, durable: bool },
+    Object { bucket: Arc<Bucket>, key: Key, origin: Provenance, condition: Condition, if_exists: IfExists },
+}
+
+/// How often a put is tried whose refusal names a conflict that is not there.
+const TRIES: usize = 3;
+
+impl Target {
+    /// Before any work: whether the output is there. `None` if the work is to be done.
+    pub(crate) async fn look(&self, is_large: bool) -> Result<Option<Ended>, Error> {
+        match self {
+            Target::File { root, relative, if_exists, .. } => {
+                let path = root.join(relative);
+                let is_there = path.symlink_metadata().is_ok_and(|found| found.is_file());
+                match if_exists {
+                    IfExists::Skip if is_there => Ok(Some(Ended::Skipped)),
+                    IfExists::Fail if is_there => Err(Error::OutputExists),
+                    _ => Ok(None),
+                }
+            }
+            // A small object's conditional put tells soon enough.
+            Target::Object { bucket, key, origin, condition: Condition::Create, if_exists }
+                if is_large || *if_exists == IfExists::Skip =>
+            {
+                match existing::look(bucket, key).await? {
+                    Some(found) => found.judge(origin, *if_exists).map(Some),
+                    None => Ok(None),
+                }
+            }
+            Target::Nowhere | Target::Object { .. } => Ok(None),
+        }
+    }
+
+    /// Writes a whole output.
+    pub(crate) async fn put(&self, bytes: Bytes) -> Result<Ended, Error> {
+        let len = bytes.len() as u64;
+        match self {
+            Target::Nowhere => Ok(Ended::Done(len)),
+            Target::File { .. } => {
+                let mut sink = self.begin().await?;
+                sink.part(bytes).await?;
+                sink.finish().await?;
+                Ok(Ended::Done(len))
+            }
+            Target::Object { bucket, key, origin, condition, .. } => {
+                let mode = match condition {
+                    Condition::Create => PutMode::Create,
+                    Condition::Overwrite => PutMode::Overwrite,
+                    Condition::Replace(e_tag) => {
+                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag.clone()), version: None })
+                    }
+                };
+                let options = PutOptions { mode, attributes: origin.attributes(), ..PutOptions::default() };
+                let mut tries = 0;
+                loop {
+                    tries += 1;
+                    let sent = bucket.store.put_opts(key, bytes.clone().into(), options.clone()).await;
+                    let Err(fault) = sent else { return Ok(Ended::Done(len)) };
+                    let found = existing::look(bucket, key).await.ok().flatten();
+                    let is_race = found.is_none() && faults::is_condition(&fault) && tries < TRIES;
+                    if !is_race {
+                        return self.settle(&fault, found, len);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A refused or unanswered put, and what stands at its key now.
+    fn settle(&self, fault: &object_store::Error, found: Option<Found>, len: u64) -> Result<Ended, Error> {
+        let Target::Object { origin, condition, if_exists, .. } = self else {
+            return Err(faults::of("write the output", fault));
+        };
+        match (found, condition) {
+            (Some(found), _) if found.is_ours(origin) => Ok(Ended::Done(len)),
+            (_, Condition::Replace(_)) if faults::is_condition(fault) => Err(Error::SourceChanged),
+            (Some(found), Condition::Create) if faults::is_condition(fault) => {
+                found.judge(origin, *if_exists)
+            }
+            _ => Err(faults::of("write the output", fault)),
+        }
+    }
+
+    /// Begins an output in parts.
+    pub(crate) async fn begin(&self) -> Result<Sink, Error> {
+        let way = match self {
+            Target::Nowhere => Way::Nowhere,
+            Target::File { root, relative, .. } => {
+                let (root, relative) = (root.clone(), relative.clone());
+                Way::File(Arc::new(blocking(move || Draft::begin_below(&root, &relative)).await?))
+            }
+            Target::Object { bucket, key, origin, condition, .. } => {
+                Way::Object(Upload::begin(bucket, key, origin, condition.clone()).await?)
+            }
+        };
+        Ok(Sink { target: self.clone(), way, len: 0 })
+    }
+}
+
+/// An output in parts, on its way. Nothing bears its name before [`Sink::finish`].
+pub(crate) struct Sink {
+    target: Target,
+    way: Way,
+    len: u64,
+}
+
+enum Way {
+    Nowhere,
+    File(Arc<Draft>),
+    Object(Upload),
+}
+
+impl Sink {
+    /// Writes the next part. The order of the calls is that of the parts; the futures may run at the same time.
+    pub(crate) fn part(&mut self, bytes: Bytes) -> BoxFuture<'static, Result<(), Error>> {
+        let offset = self.len;
+        self.len += bytes.len() as u64;
+        match &mut self.way {
+            Way::Nowhere => std::future::ready(Ok(())).boxed(),
+            Way::File(draft) => {
+                let draft = Arc::clone(draft);
+                blocking(move || draft.write_at(&bytes, offset)).boxed()
+            }
+            Way::Object(upload) => upload.part(bytes),
+        }
+    }
+
+    /// When all parts are written: gives the output its name.
+    pub(crate) async fn finish(&mut self) -> Result<Ended, Error> {
+        let len = self.len;
+        match std::mem::replace(&mut self.way, Way::Nowhere) {
+            Way::Nowhere => Ok(Ended::Done(len)),
+            Way::File(draft) => {
+                let Target::File { if_exists, durable, .. } = self.target else {
+                    return Err(Error::NeitherFileNorFolder);
+                };
+                let draft = Arc::into_inner(draft).ok_or(Error::Stopped)?;
+                blocking(move || {
+                    if durable {
+                        draft.sync()?;
+                    }
+                    draft.publish(if_exists)
+                })
+                .await?;
+                Ok(Ended::Done(len))
+            }
+            Way::Object(mut upload) => {
+                let Err(fault) = upload.complete().await else { return Ok(Ended::Done(len)) };
+                let found = upload.look().await.ok().flatten();
+                let ended = self.target.settle(&fault, found, len);
+                if !matches!(ended, Ok(Ended::Done(_))) {
+                    upload.abort().await;
+                }
+                ended
+            }
+        }
+    }
+
+    /// What is left to tell the store if the output is given up.
+    pub(crate) fn into_upload(self) -> Option<Upload> {
+        match self.way {
+            Way::Object(upload) => Some(upload),
+            Way::Nowhere | Way::File(_) => None,
+        }
+    }
+}

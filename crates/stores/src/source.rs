@@ -1,0 +1,71 @@
+//! Reading a source, all of it or a range, in the version that was listed: what changed since fails.
+
+use crate::cipher::blocking;
+use crate::faults;
+use crate::listing::{Listing, Object};
+use crate::place::Kind;
+use bytes::Bytes;
+use cipherloom::{Error, SourceFile, Tree};
+use object_store::{Attributes, GetOptions, GetRange};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Reads `range`. The metadata is empty for files.
+pub(crate) async fn read(
+    listing: &Listing,
+    object: &Object,
+    range: Range<u64>,
+) -> Result<(Bytes, Attributes), Error> {
+    match &listing.place.0 {
+        Kind::Folder(_) => {
+            let (tree, entry) = entry(listing, object)?;
+            let bytes = blocking(move || {
+                let len = usize::try_from(range.end - range.start).map_err(|_| Error::SourceChanged)?;
+                SourceFile::open(&tree, &tree.entries[entry])?.read(range.start, len)
+            });
+            Ok((bytes.await?.into(), Attributes::default()))
+        }
+        Kind::Bucket { bucket, .. } => {
+            let key = bucket.key(&object.path)?;
+            // An empty range cannot be asked for.
+            let is_whole = range == (0..object.size);
+            let options = GetOptions {
+                if_match: object.e_tag.clone(),
+                range: (!is_whole).then(|| GetRange::Bounded(range.clone())),
+                ..GetOptions::default()
+            };
+            let refused = |fault: object_store::Error| {
+                if faults::is_condition(&fault) {
+                    Error::SourceChanged
+                } else {
+                    faults::of("read the object", &fault)
+                }
+            };
+            let found = bucket.store.get_opts(&key, options).await.map_err(refused)?;
+            if found.meta.size != object.size {
+                return Err(Error::SourceChanged);
+            }
+            let attributes = found.attributes.clone();
+            let bytes = found.bytes().await.map_err(refused)?;
+            match (bytes.len() as u64).cmp(&(range.end - range.start)) {
+                std::cmp::Ordering::Less => Err(Error::SourceShrank),
+                std::cmp::Ordering::Equal => Ok((bytes, attributes)),
+                std::cmp::Ordering::Greater => Err(Error::SourceChanged),
+            }
+        }
+    }
+}
+
+/// When all is read: whether the file is still what was listed. A bucket's object was asked for in its version each time.
+pub(crate) async fn check_unchanged(listing: &Listing, object: &Object) -> Result<(), Error> {
+    if listing.tree.is_none() {
+        return Ok(());
+    }
+    let (tree, entry) = entry(listing, object)?;
+    blocking(move || SourceFile::open(&tree, &tree.entries[entry])?.check_unchanged()).await
+}
+
+fn entry(listing: &Listing, object: &Object) -> Result<(Arc<Tree>, usize), Error> {
+    let tree = listing.tree.as_ref().map(Arc::clone);
+    tree.zip(object.entry.map(|entry| entry as usize)).ok_or(Error::NeitherFileNorFolder)
+}

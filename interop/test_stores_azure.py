@@ -1,0 +1,36 @@
+"""Azure Blob Storage, over Azurite: the same promises where conditions and uploads work differently."""
+
+import json
+
+import pytest
+import stores
+import tool
+
+FILES = {"empty": 0, "one": 1, "deep/er/chapter.xhtml": 5_000, "large.bin": 21_000_000}
+
+
+@pytest.fixture(scope="module")
+def azure(tmp_path_factory):
+    with stores.azurite(tmp_path_factory.mktemp("azure")) as environment:
+        yield lambda *arguments, code=tool.DONE: tool.run(*arguments, code=code, env=environment)
+
+
+def test_round_trip_created_once_resumed_and_rekeyed(azure, tmp_path):
+    plain, key, new = tool.write_tree(tmp_path / "plain", FILES), tool.keygen(tmp_path / "key"), tool.keygen(tmp_path / "new")
+    azure("encrypt", plain, "az://box/sealed", "--key", key)
+    done = azure("encrypt", plain, "az://box/sealed", "--key", key, code=tool.FAILED)
+    assert tool.message(done).count("the output exists already") == len(FILES)
+    done = azure("encrypt", plain, "az://box/sealed", "--key", key, "--if-exists", "skip", "--json")
+    assert json.loads(done.stdout.splitlines()[-1])["skipped"] == len(FILES)
+    azure("rekey", "az://box/sealed", "az://box/sealed", "--key", key, "--to", new, "--if-exists", "overwrite")
+    done = azure("verify", "az://box/sealed", "--key", new, "--json")
+    # Nothing temporary is left beside them.
+    assert json.loads(done.stdout.splitlines()[-1])["files"] == len(FILES)
+    azure("decrypt", "az://box/sealed", tmp_path / "back", "--key", new)
+    assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+    azure("decrypt", "az://box/sealed", "az://box/sealed", "--key", new, code=tool.USAGE)
+
+
+def test_a_container_that_is_not_there(azure, tmp_path):
+    done = azure("verify", "az://missing/x", "--key", tool.keygen(tmp_path / "key"), "--retries", "0", code=tool.FAILED)
+    assert "no such container" in tool.message(done)
