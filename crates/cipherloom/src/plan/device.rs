@@ -28,12 +28,13 @@ pub(super) fn choose<'m>(
     let wins = there_and_back < cpu;
     reasons.push(format!(
         "{title} takes {} for the cipher, there and back: {:.0} µs for each of {calls} calls, then {} ({} for moving \
-         alone, {} for the kernel alone); the CPU takes {} with {} on {threads} thread{}, {}",
+         alone, {} for the kernel alone; {} MiB of memory for staging); the CPU takes {} with {} on {threads} thread{}, {}",
         milliseconds(there_and_back),
         device.call_seconds * 1e6,
         rate(device.end_to_end_bytes_per_second),
         rate(device.transfer_bytes_per_second),
         rate(device.kernel_bytes_per_second),
+        device.staging_bytes >> 20,
         milliseconds(cpu),
         request.backend.name(),
         if threads == 1 { "" } else { "s" },
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn the_device_works_only_where_it_ends_first_or_was_asked_for() {
         let slow = plan(CipherCost::Ctr, Operation::Encrypt, device(1e9));
-        assert!(!slow.device.is_some() && slow.run_len == super::super::RUN_LEN);
+        assert!(slow.device.is_none() && slow.run_len == super::super::RUN_LEN);
         assert!(slow.reasons.iter().any(|reason| reason == "so the CPU does it"), "{:?}", slow.reasons);
         let fast = plan(CipherCost::Ctr, Operation::Encrypt, device(50e9));
         assert!(fast.device.is_some() && fast.run_len == 16 << 20 && fast.buffer_len > fast.run_len);
@@ -123,7 +124,7 @@ mod tests {
             (CipherCost::None, Operation::Copy),
         ] {
             let plan = plan(cipher, operation, forced.clone());
-            assert!(!plan.device.is_some(), "{cipher:?} {operation:?}");
+            assert!(plan.device.is_none(), "{cipher:?} {operation:?}");
             assert!(plan.reasons.iter().any(|reason| reason.contains("has nothing to do")));
         }
     }

@@ -50,6 +50,8 @@ pub fn open(wanted: Wanted<'_>, machine: &mut Machine) -> anyhow::Result<()> {
     match devices::open(wanted.api, wanted.name) {
         Ok(mut costs) => {
             costs.is_forced = wanted.api.is_some();
+            // Who leaves the choice to us gets the device only where a plan has found that it pays.
+            devices::set_idle(!costs.is_forced);
             machine.device = Some(costs);
         }
         Err(devices::Refused::NoSupport(words)) => return Err(usage(words)),
