@@ -21,7 +21,13 @@ const MEMBERS: [Member; 9] = [
     Member { name: "cipherloom-stores", imports: &["cipherloom"] },
     Member {
         name: "cipherloom-cli",
-        imports: &["cipherloom", "cipherloom-gpu", "cipherloom-kernels", "cipherloom-lcp", "cipherloom-stores"],
+        imports: &[
+            "cipherloom",
+            "cipherloom-gpu",
+            "cipherloom-kernels",
+            "cipherloom-lcp",
+            "cipherloom-stores",
+        ],
     },
     // Nothing imports the lab or the chores.
     Member {

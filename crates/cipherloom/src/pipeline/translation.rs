@@ -89,7 +89,16 @@ impl Translation {
             sealing = Some(stream);
         }
         let operation = work.operation();
-        Ok(Translation { operation, opening, sealing, header, source_len, plaintext_len, segments, run_len: RUN_LEN })
+        Ok(Translation {
+            operation,
+            opening,
+            sealing,
+            header,
+            source_len,
+            plaintext_len,
+            segments,
+            run_len: RUN_LEN,
+        })
     }
 
     /// The same in runs of so many bytes, as the plan says.
