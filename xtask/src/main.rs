@@ -7,6 +7,7 @@ mod chore;
 mod debian;
 mod deny;
 mod fuzz;
+mod gpu;
 mod interop;
 mod lab;
 mod layers;

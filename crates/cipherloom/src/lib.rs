@@ -28,7 +28,7 @@ mod pipeline;
 mod report;
 mod tree;
 
-pub use cipherloom_kernels::Backend;
+pub use cipherloom_kernels::{Accelerator, Backend, Engine};
 pub use error::{Error, ErrorClass, KeyFault};
 pub use format::Format;
 pub use machine::Machine;

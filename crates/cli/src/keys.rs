@@ -7,27 +7,27 @@ use anyhow::Context;
 use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
 use cipherloom::key::{Keyset, RawKey};
-use cipherloom::{Backend, Error, Format};
+use cipherloom::{Engine, Error, Format};
 use std::path::Path;
 use zeroize::Zeroizing;
 
 /// The format that the arguments ask for, with its keys.
-pub fn format(arguments: &FormatArguments, backend: Backend) -> anyhow::Result<Format> {
+pub fn format(arguments: &FormatArguments, engine: Engine) -> anyhow::Result<Format> {
     refuse_foreign_options(arguments)?;
     match arguments.format {
         FormatName::Tink => {
             let path = arguments.key.as_deref().ok_or_else(|| missing("--key FILE", "tink"))?;
-            with_key(arguments, path, backend)
+            with_key(arguments, path, engine)
         }
         FormatName::Cobblestone => {
             let path =
                 arguments.raw_key.as_deref().ok_or_else(|| missing("--raw-key FILE", "cobblestone"))?;
-            with_key(arguments, path, backend)
+            with_key(arguments, path, engine)
         }
         FormatName::Openssl => {
             let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "openssl"))?;
             let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), "Passphrase: ")?;
-            Ok(Format::openssl(cipher.into(), passphrase, arguments.pbkdf2_iterations.get(), backend)?)
+            Ok(Format::openssl(cipher.into(), passphrase, arguments.pbkdf2_iterations.get(), engine)?)
         }
         FormatName::Raw => {
             let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "raw"))?;
@@ -36,15 +36,15 @@ pub fn format(arguments: &FormatArguments, backend: Backend) -> anyhow::Result<F
                 None => IvPolicy::Prefixed,
                 Some(hex) => IvPolicy::Fixed(parse_iv(hex)?),
             };
-            Ok(Format::raw(cipher.into(), &raw_key(path)?, iv, backend)?)
+            Ok(Format::raw(cipher.into(), &raw_key(path)?, iv, engine)?)
         }
     }
 }
 
 /// The format that the arguments ask for, with the key in the file at `path` (tink and cobblestone).
-pub fn with_key(arguments: &FormatArguments, path: &Path, backend: Backend) -> anyhow::Result<Format> {
+pub fn with_key(arguments: &FormatArguments, path: &Path, engine: Engine) -> anyhow::Result<Format> {
     match arguments.format {
-        FormatName::Tink => Ok(Format::tink(keyset(path, arguments)?, backend)?),
+        FormatName::Tink => Ok(Format::tink(keyset(path, arguments)?, engine)?),
         FormatName::Cobblestone => Ok(Format::cobblestone(&raw_key(path)?, arguments.context.as_bytes())?),
         FormatName::Openssl | FormatName::Raw => Err(usage(
             "rekey works with --format tink and cobblestone only: files of other formats open with any key and give \

@@ -4,6 +4,7 @@
 mod arguments;
 mod cache;
 mod commands;
+mod device;
 mod exit_code;
 mod keys;
 mod open_files;
@@ -29,7 +30,9 @@ fn main() -> std::process::ExitCode {
     };
     secrecy::forbid_core_dumps();
     open_files::allow_many();
-    match run(arguments.command) {
+    let ended = run(arguments.command);
+    device::dismiss();
+    match ended {
         Ok(code) => code.into(),
         Err(error) => {
             if !output::is_broken_pipe(&error) {

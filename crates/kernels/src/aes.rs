@@ -1,5 +1,6 @@
 //! The crate's door: an expanded key bound to one backend, and the modes it offers.
 
+use crate::accelerator::{Accelerator, Engine};
 use crate::backend::Backend;
 use crate::kernels::Kernels;
 use crate::schedule::Schedule;
@@ -19,6 +20,8 @@ pub struct Aes {
     schedule: Schedule,
     kernels: &'static Kernels,
     backend: Backend,
+    accelerator: Option<&'static dyn Accelerator>,
+    rounds: usize,
 }
 
 /// Why a key could not be made ready.
@@ -58,11 +61,14 @@ impl fmt::Debug for Aes {
 }
 
 impl Aes {
-    /// Expands `key` (16, 24 or 32 bytes; FIPS 197, section 5.2) for `backend`.
+    /// Expands `key` (16, 24 or 32 bytes; FIPS 197, section 5.2) for a backend, or for an [`Engine`] that has a device
+    /// beside it.
     ///
     /// # Errors
-    /// [`KeyError::Length`] for any other length; [`KeyError::Unavailable`] when this CPU cannot run `backend`.
-    pub fn new(key: &[u8], backend: Backend) -> Result<Aes, KeyError> {
+    /// [`KeyError::Length`] for any other length; [`KeyError::Unavailable`] when this CPU cannot run the backend.
+    pub fn new(key: &[u8], engine: impl Into<Engine>) -> Result<Aes, KeyError> {
+        let engine = engine.into();
+        let (backend, accelerator) = (engine.backend(), engine.accelerator());
         let size = match key.len() {
             16 => 0,
             24 => 1,
@@ -74,7 +80,7 @@ impl Aes {
         // SAFETY: `Backend::kernels` gives a table only after it has seen that this CPU can run it, and `size`
         // picked the function that expands a key of this length.
         unsafe { (kernels.expand)(key, &mut schedule) };
-        Ok(Aes { schedule, kernels, backend })
+        Ok(Aes { schedule, kernels, backend, accelerator, rounds: 10 + 2 * size })
     }
 
     /// The backend this key was expanded for.
@@ -97,7 +103,13 @@ impl Aes {
     /// The counter is one 128-bit big-endian number that starts at `initial` and wraps; `buffer` begins at
     /// block `first_block` of the message, so that pieces of one message can be done apart.
     pub fn ctr_xor(&self, initial: &[u8; 16], first_block: u128, buffer: &mut [u8]) {
-        let first = u128::from_be_bytes(*initial).wrapping_add(first_block);
+        let mut first = u128::from_be_bytes(*initial).wrapping_add(first_block);
+        let mut buffer = buffer;
+        if let Some(accelerator) = self.accelerator {
+            let done = accelerator.ctr_xor(self.round_keys(), first, buffer);
+            first = first.wrapping_add(done as u128 / 16);
+            buffer = &mut buffer[done..];
+        }
         // SAFETY: `self.kernels` came from `Backend::kernels`, which checked the CPU.
         unsafe { (self.kernels.ctr_xor)(&self.schedule, first, buffer) }
     }
@@ -122,6 +134,12 @@ impl Aes {
     /// When `buffer.len()` is not a multiple of 16.
     pub fn cbc_decrypt(&self, chain: &mut [u8; 16], buffer: &mut [u8]) {
         assert_whole_blocks(buffer.len());
+        let mut buffer = buffer;
+        if let Some(accelerator) = self.accelerator {
+            let done = accelerator.cbc_decrypt(self.round_keys(), chain, buffer);
+            buffer = &mut buffer[done..];
+        }
+        assert_whole_blocks(buffer.len());
         // SAFETY: the CPU was checked by `Backend::kernels`, whole blocks just now.
         unsafe { (self.kernels.cbc_decrypt)(&self.schedule, chain, buffer) }
     }
@@ -140,6 +158,11 @@ impl Aes {
         }
         // SAFETY: the CPU was checked by `Backend::kernels`, whole blocks just now.
         unsafe { (self.kernels.cbc_encrypt_lanes)(&self.schedule, streams) }
+    }
+
+    /// The round keys of the encryption, for a device.
+    fn round_keys(&self) -> &[[u8; 16]] {
+        &self.schedule.encrypt[..=self.rounds]
     }
 
     /// Encrypts registers `passes` times with no memory traffic, as many independent ones as keep the unit

@@ -13,9 +13,10 @@
 //! ```
 //!
 //! Nothing here branches on, or indexes memory by, key or text: the instruction sets do AES in constant time,
-//! and `soft` is bitsliced. This is the only crate of the workspace that has `unsafe` code.
+//! and `soft` is bitsliced. Devices are handed in through [`Accelerator`].
 #![no_std]
 
+mod accelerator;
 mod aes;
 mod arch;
 mod backend;
@@ -24,5 +25,6 @@ mod kernels;
 mod schedule;
 mod vector;
 
+pub use accelerator::{Accelerator, Engine};
 pub use aes::{Aes, CbcStream, KeyError};
 pub use backend::Backend;

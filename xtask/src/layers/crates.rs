@@ -12,18 +12,28 @@ struct Member {
     imports: &'static [&'static str],
 }
 
-const MEMBERS: [Member; 8] = [
+const MEMBERS: [Member; 9] = [
     Member { name: "cipherloom-kernels", imports: &[] },
     Member { name: "cipherloom-bignum", imports: &[] },
     Member { name: "cipherloom", imports: &["cipherloom-kernels"] },
+    Member { name: "cipherloom-gpu", imports: &["cipherloom-kernels"] },
     Member { name: "cipherloom-lcp", imports: &["cipherloom", "cipherloom-kernels"] },
     Member { name: "cipherloom-stores", imports: &["cipherloom"] },
     Member {
         name: "cipherloom-cli",
-        imports: &["cipherloom", "cipherloom-kernels", "cipherloom-lcp", "cipherloom-stores"],
+        imports: &[
+            "cipherloom",
+            "cipherloom-gpu",
+            "cipherloom-kernels",
+            "cipherloom-lcp",
+            "cipherloom-stores",
+        ],
     },
     // Nothing imports the lab or the chores.
-    Member { name: "cipherloom-lab", imports: &["cipherloom", "cipherloom-kernels", "cipherloom-bignum"] },
+    Member {
+        name: "cipherloom-lab",
+        imports: &["cipherloom", "cipherloom-gpu", "cipherloom-kernels", "cipherloom-bignum"],
+    },
     Member { name: "xtask", imports: &[] },
 ];
 

@@ -8,7 +8,7 @@ use super::layout::{LastSegment, Layout};
 use super::padding;
 use super::stream::NotAuthentic;
 use crate::Error;
-use cipherloom_kernels::{Aes, Backend, KeyError};
+use cipherloom_kernels::{Aes, Engine, KeyError};
 use std::{ops::Deref, sync::Arc};
 use zeroize::Zeroize;
 
@@ -24,9 +24,9 @@ pub(super) const fn layout(mode: Mode, header: u32) -> Layout {
     Layout { header, segment: SEGMENT, overhead: 0, first_deficit: 0, last }
 }
 
-/// Expands a key for a backend.
-pub(super) fn expand_key(cipher: &'static str, key: &[u8], backend: Backend) -> Result<Aes, Error> {
-    Aes::new(key, backend).map_err(|error| match error {
+/// Expands a key for an engine.
+pub(super) fn expand_key(cipher: &'static str, key: &[u8], engine: Engine) -> Result<Aes, Error> {
+    Aes::new(key, engine).map_err(|error| match error {
         KeyError::Length(found) => Error::KeyLength { cipher, needed: "16, 24 or 32", found },
         KeyError::Unavailable(backend) => Error::BackendUnavailable { name: backend.name() },
     })

@@ -36,7 +36,7 @@ pub use stream::Stream;
 
 use crate::Error;
 use crate::key::{Keyset, Passphrase, RawKey};
-use cipherloom_kernels::Backend;
+use cipherloom_kernels::Engine;
 use cobblestone::CobblestoneFormat;
 use openssl::OpenSslFormat;
 use raw::RawFormat;
@@ -72,13 +72,13 @@ enum Kind {
 }
 
 impl Format {
-    /// Tink Streaming AEAD: seals with the keyset's primary key, opens with any that is enabled. `backend` serves the
+    /// Tink Streaming AEAD: seals with the keyset's primary key, opens with any that is enabled. `engine` serves the
     /// AES-CTR-HMAC keys; AES-GCM is the library's.
     ///
     /// # Errors
     /// [`Error::BackendUnavailable`] if a key needs the backend and the CPU lacks it.
-    pub fn tink(keyset: Keyset, backend: Backend) -> Result<Self, Error> {
-        Ok(Self { kind: Kind::Tink(TinkFormat::new(keyset, backend)?) })
+    pub fn tink(keyset: Keyset, engine: impl Into<Engine>) -> Result<Self, Error> {
+        Ok(Self { kind: Kind::Tink(TinkFormat::new(keyset, engine.into())?) })
     }
 
     /// C2SP chunked encryption: Cobblestone-128 with a key of 16 bytes, Cobblestone-256 with one of 32.
@@ -97,17 +97,17 @@ impl Format {
         cipher: Cipher,
         passphrase: Passphrase,
         iterations: u32,
-        backend: Backend,
+        engine: impl Into<Engine>,
     ) -> Result<Self, Error> {
-        Ok(Self { kind: Kind::OpenSsl(OpenSslFormat::new(cipher, passphrase, iterations, backend)?) })
+        Ok(Self { kind: Kind::OpenSsl(OpenSslFormat::new(cipher, passphrase, iterations, engine.into())?) })
     }
 
     /// What `openssl enc -K … -iv …` writes and reads.
     ///
     /// # Errors
     /// [`Error::KeyLength`] if the key does not fit the cipher; [`Error::BackendUnavailable`].
-    pub fn raw(cipher: Cipher, key: &RawKey, iv: IvPolicy, backend: Backend) -> Result<Self, Error> {
-        Ok(Self { kind: Kind::Raw(RawFormat::new(cipher, key, iv, backend)?) })
+    pub fn raw(cipher: Cipher, key: &RawKey, iv: IvPolicy, engine: impl Into<Engine>) -> Result<Self, Error> {
+        Ok(Self { kind: Kind::Raw(RawFormat::new(cipher, key, iv, engine.into())?) })
     }
 
     /// The format's name, as the command's `--format` takes it.

@@ -17,7 +17,7 @@ use super::layout::Layout;
 use super::stream::{Stream, StreamCipher};
 use crate::{Error, key::Passphrase};
 use aws_lc_rs::pbkdf2;
-use cipherloom_kernels::Backend;
+use cipherloom_kernels::Engine;
 use std::num::NonZeroU32;
 use zeroize::Zeroizing;
 
@@ -30,7 +30,7 @@ pub(super) struct OpenSslFormat {
     cipher: Cipher,
     passphrase: Passphrase,
     iterations: NonZeroU32,
-    backend: Backend,
+    engine: Engine,
 }
 
 impl OpenSslFormat {
@@ -38,13 +38,13 @@ impl OpenSslFormat {
         cipher: Cipher,
         passphrase: Passphrase,
         iterations: u32,
-        backend: Backend,
+        engine: Engine,
     ) -> Result<Self, Error> {
         let iterations = NonZeroU32::new(iterations).ok_or(Error::NoIterations)?;
-        if !backend.is_available() {
-            return Err(Error::BackendUnavailable { name: backend.name() });
+        if !engine.backend().is_available() {
+            return Err(Error::BackendUnavailable { name: engine.backend().name() });
         }
-        Ok(Self { cipher, passphrase, iterations, backend })
+        Ok(Self { cipher, passphrase, iterations, engine })
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -83,7 +83,7 @@ impl OpenSslFormat {
         let (key, iv_bytes) = derived.split_at(self.cipher.key_len());
         let mut iv = [0; 16];
         iv.copy_from_slice(iv_bytes);
-        let aes = bare::expand_key(self.cipher.name(), key, self.backend)?;
+        let aes = bare::expand_key(self.cipher.name(), key, self.engine)?;
         let stream = BareStream::new(Key::Own(aes), iv, self.cipher);
         Ok(Stream::new(NAME, self.layout(), u64::MAX, StreamCipher::Bare(stream)))
     }

@@ -11,7 +11,7 @@ use super::cipher::Cipher;
 use super::layout::Layout;
 use super::stream::{Stream, StreamCipher};
 use crate::{Error, key::RawKey};
-use cipherloom_kernels::{Aes, Backend};
+use cipherloom_kernels::{Aes, Engine};
 use std::sync::Arc;
 
 pub(super) const NAME: &str = "raw";
@@ -34,7 +34,7 @@ pub(super) struct RawFormat {
 }
 
 impl RawFormat {
-    pub(super) fn new(cipher: Cipher, key: &RawKey, iv: IvPolicy, backend: Backend) -> Result<Self, Error> {
+    pub(super) fn new(cipher: Cipher, key: &RawKey, iv: IvPolicy, engine: Engine) -> Result<Self, Error> {
         if key.len() != cipher.key_len() {
             let needed = match cipher.key_len() {
                 16 => "16",
@@ -43,7 +43,7 @@ impl RawFormat {
             };
             return Err(Error::KeyLength { cipher: cipher.name(), needed, found: key.len() });
         }
-        let aes = Arc::new(bare::expand_key(cipher.name(), key.bytes(), backend)?);
+        let aes = Arc::new(bare::expand_key(cipher.name(), key.bytes(), engine)?);
         Ok(Self { cipher, aes, iv })
     }
 

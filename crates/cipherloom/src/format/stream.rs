@@ -124,6 +124,49 @@ impl Stream {
         }
     }
 
+    /// True if segments are virtual: any number of them side by side is one piece of work (openssl, raw). What does the
+    /// work then sees long pieces, which devices need.
+    #[must_use]
+    pub fn is_seamless(&self) -> bool {
+        matches!(self.cipher, StreamCipher::Bare(_))
+    }
+
+    /// Seals the segments from `first` on, which fill `buffer`, of a seamless stream.
+    ///
+    /// # Errors
+    /// As [`Stream::seal_segment`].
+    ///
+    /// # Panics
+    /// If the stream is not seamless.
+    pub fn seal_seamless(&self, first: u64, buffer: &mut [u8]) -> Result<(), Error> {
+        let StreamCipher::Bare(stream) = &self.cipher else { panic!("this format has segments") };
+        if self.chain().is_some() {
+            return Err(Error::Chained);
+        }
+        stream.xor(self.layout.segment, first, buffer);
+        Ok(())
+    }
+
+    /// Opens the segments from `first` on, which fill `buffer`, of a seamless stream; `last` if the stream ends there.
+    /// Returns the number of plaintext bytes.
+    ///
+    /// # Errors
+    /// As [`Stream::open_segment`].
+    ///
+    /// # Panics
+    /// If the stream is not seamless; if `before` is missing where it is needed.
+    pub fn open_seamless(
+        &self,
+        first: u64,
+        last: bool,
+        before: Option<&[u8; 16]>,
+        buffer: &mut [u8],
+    ) -> Result<usize, Error> {
+        let StreamCipher::Bare(stream) = &self.cipher else { panic!("this format has segments") };
+        let opened = stream.open(self.layout.segment, first, last, before, buffer);
+        opened.map_err(|fault| self.error(first, fault))
+    }
+
     /// True if opening needs the ciphertext block in front of a segment (CBC).
     #[must_use]
     pub fn needs_block_before(&self) -> bool {

@@ -16,7 +16,7 @@ use super::stream::{NotAuthentic, Stream, StreamCipher};
 use super::{derive, tink_ctr_hmac::CtrHmac, tink_gcm::TinkGcm};
 use crate::Error;
 use crate::key::{Keyset, Protection, StreamingKey};
-use cipherloom_kernels::Backend;
+use cipherloom_kernels::Engine;
 use zeroize::Zeroizing;
 
 pub(super) const NAME: &str = "tink";
@@ -28,7 +28,7 @@ const SEGMENT_LIMIT: u64 = u32::MAX as u64;
 pub(super) struct TinkFormat {
     keys: Vec<StreamingKey>,
     key_id: u32,
-    backend: Backend,
+    engine: Engine,
 }
 
 /// A stream's cipher and the part of the nonce that is fixed for it.
@@ -44,14 +44,14 @@ enum Segments {
 }
 
 impl TinkFormat {
-    pub(super) fn new(keyset: Keyset, backend: Backend) -> Result<Self, Error> {
+    pub(super) fn new(keyset: Keyset, engine: Engine) -> Result<Self, Error> {
         let key_id = keyset.primary_id();
         let keys = keyset.into_enabled();
         let uses_kernels = keys.iter().any(|key| key.protection() != Protection::Gcm);
-        if uses_kernels && !backend.is_available() {
-            return Err(Error::BackendUnavailable { name: backend.name() });
+        if uses_kernels && !engine.backend().is_available() {
+            return Err(Error::BackendUnavailable { name: engine.backend().name() });
         }
-        Ok(Self { keys, key_id, backend })
+        Ok(Self { keys, key_id, engine })
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -124,7 +124,7 @@ impl TinkFormat {
             Protection::Gcm => Segments::Gcm(TinkGcm::new(derived)?),
             Protection::CtrHmac { hash, tag_size } => {
                 let (aes, hmac) = derived.split_at(key.derived_key_size() as usize);
-                Segments::CtrHmac(CtrHmac::new(aes, hmac, hash, tag_size, self.backend)?)
+                Segments::CtrHmac(CtrHmac::new(aes, hmac, hash, tag_size, self.engine)?)
             }
         };
         let mut stream = TinkStream { prefix: [0; PREFIX], segments };

@@ -9,7 +9,7 @@ use super::bare;
 use super::stream::NotAuthentic;
 use crate::{Error, key::HashType};
 use aws_lc_rs::{constant_time, hmac};
-use cipherloom_kernels::{Aes, Backend};
+use cipherloom_kernels::{Aes, Engine};
 
 pub(super) struct CtrHmac {
     aes: Aes,
@@ -24,14 +24,14 @@ impl CtrHmac {
         hmac_key: &[u8],
         hash: HashType,
         tag_size: u32,
-        backend: Backend,
+        engine: Engine,
     ) -> Result<Self, Error> {
         let algorithm = match hash {
             HashType::Sha1 => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
             HashType::Sha256 => hmac::HMAC_SHA256,
             HashType::Sha512 => hmac::HMAC_SHA512,
         };
-        let aes = bare::expand_key("AES-CTR-HMAC", aes_key, backend)?;
+        let aes = bare::expand_key("AES-CTR-HMAC", aes_key, engine)?;
         Ok(Self { aes, hmac: hmac::Key::new(algorithm, hmac_key), tag_size: tag_size as usize })
     }
 

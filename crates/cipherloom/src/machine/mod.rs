@@ -1,11 +1,13 @@
 //! The machine: what it has, and what its fixed costs are. The planner decides from this value alone.
 
 mod calibration;
+mod device;
 mod kept;
 mod measure;
 mod processor;
 
 pub use calibration::Calibration;
+pub use device::DeviceCosts;
 pub use kept::calibration_file;
 pub use measure::calibrate;
 pub use processor::{BackendState, Cache, Processor};
@@ -24,6 +26,8 @@ pub struct Machine {
     pub open_files: usize,
     /// Fixed costs, measured or assumed.
     pub calibration: Calibration,
+    /// A device that was handed in beside the CPU, and what it costs.
+    pub device: Option<DeviceCosts>,
 }
 
 impl Machine {
@@ -35,6 +39,7 @@ impl Machine {
             backend: Backend::best(),
             open_files: open_files(),
             calibration,
+            device: None,
         }
     }
 }

@@ -39,6 +39,7 @@ impl Passage {
     /// says how many of its bytes stand there, so that the first run need not read them again.
     pub(super) fn begin(
         work: Work<'_>,
+        run_len: usize,
         input: Input,
         output: Option<Output>,
         buffers: &mut Buffers,
@@ -56,7 +57,8 @@ impl Passage {
         }
         let head = &buffers.main.first(at_hand + 1)[..at_hand];
         let scratch = if scratch_len > 0 { buffers.second.first(scratch_len) } else { &mut [] };
-        let translation = Translation::begin(work, input.len(), &buffers.associated_data, head, scratch)?;
+        let translation = Translation::begin(work, input.len(), &buffers.associated_data, head, scratch)?
+            .in_runs_of(run_len);
         let segments = translation.segments;
         let is_one_read = match translation.operation {
             Operation::Encrypt | Operation::Copy => translation.run_end(0, segments) == segments,

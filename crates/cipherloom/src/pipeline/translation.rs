@@ -49,6 +49,8 @@ pub(super) struct Translation {
     pub(super) plaintext_len: u64,
     /// How many segments there are to divide among workers: the output's if there is one to seal, else the source's.
     pub(super) segments: u64,
+    /// Bytes that one read moves, if segments allow.
+    run_len: usize,
 }
 
 /// What a range of segments came to.
@@ -87,7 +89,21 @@ impl Translation {
             sealing = Some(stream);
         }
         let operation = work.operation();
-        Ok(Translation { operation, opening, sealing, header, source_len, plaintext_len, segments })
+        Ok(Translation {
+            operation,
+            opening,
+            sealing,
+            header,
+            source_len,
+            plaintext_len,
+            segments,
+            run_len: RUN_LEN,
+        })
+    }
+
+    /// The same in runs of so many bytes, as the plan says.
+    pub(super) fn in_runs_of(self, run_len: usize) -> Translation {
+        Translation { run_len, ..self }
     }
 
     /// Takes the segments in `range` through. `at_hand`: how many bytes of the source's beginning stand in
@@ -159,7 +175,7 @@ impl Translation {
     /// As many whole segments as one read should move, at least one.
     pub(super) fn run_end(&self, start: u64, end: u64) -> u64 {
         let layout = self.layout();
-        let fitting = (RUN_LEN as u64 / u64::from(layout.segment)).max(1);
+        let fitting = (self.run_len as u64 / u64::from(layout.segment)).max(1);
         end.min(start + fitting)
     }
 
@@ -203,6 +219,12 @@ impl Translation {
     ) -> Result<u64, Error> {
         let stream = self.sealing.as_ref().expect("an operation that seals");
         buffer[..place.lead].copy_from_slice(&self.header[..place.lead]);
+        let run = if stream.is_seamless() && place.plaintext == place.lead {
+            stream.seal_seamless(run.start, &mut buffer[place.lead..place.end])?;
+            0..0
+        } else {
+            run
+        };
         for index in run {
             let segment = stream.layout().segment(index, self.plaintext_len);
             let from = place.plaintext + offset_in(segment.plaintext_offset, span.plaintext_offset);
@@ -239,6 +261,14 @@ impl Translation {
         }
         let mut before = block_before(&buffer[..lead]);
         let mut filled = lead;
+        let run = if stream.is_seamless() {
+            let last = stream.layout().ciphertext_segment(run.end - 1, self.source_len)?.last;
+            let before = before.as_ref().filter(|_| run.start > 0);
+            filled += stream.open_seamless(run.start, last, before, &mut buffer[lead..len])?;
+            0..0
+        } else {
+            run
+        };
         for index in run {
             let segment = stream.layout().ciphertext_segment(index, self.source_len)?;
             let from = lead + offset_in(segment.ciphertext_offset, span.ciphertext_offset);

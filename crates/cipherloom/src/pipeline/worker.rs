@@ -115,7 +115,7 @@ impl<'r> Worker<'r> {
     /// Opens the entry and its output; `None` if it is to be skipped.
     fn begin(&mut self, entry: &Entry) -> Result<Option<(Passage, usize)>, Error> {
         let Some((input, output)) = self.open(entry)? else { return Ok(None) };
-        Passage::begin(self.run.job.work, input, output, &mut self.buffers).map(Some)
+        Passage::begin(self.run.job.work, self.run.plan.run_len, input, output, &mut self.buffers).map(Some)
     }
 
     /// Opens both ends of an entry and prepares its output name and the path to bind.

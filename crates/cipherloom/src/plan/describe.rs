@@ -14,6 +14,9 @@ pub struct Description<'a> {
     pub threads: usize,
     /// AES backend.
     pub backend: &'static str,
+    /// The device beside the CPU that does the cipher's work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<&'a str>,
     /// Entries interleaved on each core.
     pub lanes: usize,
     /// Tasks in the queue.
@@ -45,6 +48,7 @@ impl Plan {
             bytes: self.total_bytes,
             threads: self.threads,
             backend: self.backend.name(),
+            device: self.device.as_deref(),
             lanes: self.lanes,
             tasks: self.tasks.len(),
             shared_entries: self.shared.len(),

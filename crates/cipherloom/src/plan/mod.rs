@@ -11,13 +11,14 @@
 
 mod cost;
 mod describe;
+mod device;
 mod tasks;
 
 pub use cost::{CipherCost, Estimate};
 pub use describe::Description;
 pub use tasks::Task;
 
-use crate::machine::Machine;
+use crate::machine::{DeviceCosts, Machine};
 use cipherloom_kernels::Backend;
 use std::num::NonZeroUsize;
 
@@ -94,6 +95,8 @@ pub struct Plan {
     pub order: Vec<u32>,
     /// Entries that several workers share, in the order that [`Task::Part`] refers to.
     pub shared: Vec<u32>,
+    /// The machine's device, by its backend and name, if it takes part.
+    pub device: Option<String>,
     /// What it should take.
     pub estimate: Estimate,
     /// The sum of all sizes.
@@ -124,18 +127,21 @@ impl Plan {
                 request.backend.name()
             ));
         }
-        let buffer_len = buffer_len(request, is_chained, lanes);
+        let device = device::choose(sizes, threads, machine, request, &mut reasons);
+        let run_len = device.map_or(RUN_LEN, |device| device.call_bytes.clamp(RUN_LEN, device::LONGEST_RUN));
+        let buffer_len = buffer_len(request, is_chained, lanes, run_len);
         Plan {
             operation: request.operation,
             backend: request.backend,
             threads,
             lanes,
             slots,
-            run_len: RUN_LEN,
+            run_len,
             buffer_len,
             tasks: division.tasks,
             order: division.order,
             shared: division.shared,
+            device: device.map(DeviceCosts::title),
             estimate,
             total_bytes,
             reasons,
@@ -151,9 +157,9 @@ impl Plan {
 }
 
 /// Room for a header in front, a run or a whole segment, and a byte to notice that a file has grown.
-fn buffer_len(request: &Request, is_chained: bool, lanes: usize) -> usize {
+fn buffer_len(request: &Request, is_chained: bool, lanes: usize, run_len: usize) -> usize {
     const HEADER_ROOM: usize = 128;
     let content =
-        if is_chained { lanes * (LANE_LEN + HEADER_ROOM) } else { RUN_LEN.max(request.largest_segment) };
+        if is_chained { lanes * (LANE_LEN + HEADER_ROOM) } else { run_len.max(request.largest_segment) };
     HEADER_ROOM + content + 1
 }

@@ -53,7 +53,7 @@ pub enum Command {
     Plan(PlanArguments),
     /// Tell what can be told of a file without its key
     Inspect(InspectArguments),
-    /// List this machine's CPU, its features, and the backends for AES
+    /// List this machine's CPU, its features, backends for AES, and GPUs
     Devices(DevicesArguments),
     /// Measure this machine's fixed costs once, for better plans
     Calibrate(CalibrateArguments),
@@ -110,6 +110,9 @@ pub struct InspectArguments {
 
 #[derive(Debug, Args)]
 pub struct DevicesArguments {
+    /// Check every GPU against the CPU under validation layers, and show what these say
+    #[arg(long)]
+    pub validate: bool,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,7 @@
 //! `cipherloom devices`: what this machine has to encrypt with.
 
 use crate::arguments::DevicesArguments;
+use crate::device::Listing;
 use crate::exit_code::ExitCode;
 use crate::output;
 use cipherloom::machine::{BackendState, Processor};
@@ -12,11 +13,13 @@ pub fn run(arguments: &DevicesArguments) -> anyhow::Result<ExitCode> {
         #[derive(serde::Serialize)]
         struct Devices {
             cpu: Processor,
+            gpu: Listing,
         }
-        output::print_json(&Devices { cpu: processor })?;
+        output::print_json(&Devices { cpu: processor, gpu: Listing::look(arguments.validate) })?;
         return Ok(ExitCode::Success);
     }
-    output::print(&table(&processor)?)?;
+    let listing = Listing::look(arguments.validate);
+    output::print(&format!("{}\n{}", table(&processor)?, listing.table()))?;
     Ok(ExitCode::Success)
 }
 

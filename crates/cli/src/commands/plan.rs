@@ -106,6 +106,7 @@ pub fn table(plan: &Plan, segment: Option<u32>) -> String {
         ("files", Some(format!("{files}, {}", output::size(description.bytes)))),
         ("threads", Some(description.threads.to_string())),
         ("backend", Some(description.backend.to_owned())),
+        ("device", description.device.map(str::to_owned)),
         ("lanes", Some(lanes)),
         ("tasks", Some(tasks)),
         ("segments", segment.map(|segment| format!("{} each", output::size(segment.into())))),

@@ -11,7 +11,7 @@ use crate::arguments::{
 use crate::exit_code::{self, ExitCode, usage};
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
-use crate::{cache, keys, output};
+use crate::{cache, device, keys, output};
 use anyhow::Context;
 use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, machine::Calibration};
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         Some(path) if arguments.format.format == FormatName::Tink => {
             let (key, keyset) = NewKey::generate(path, arguments.template)?;
             new_key = Some(key);
-            Format::tink(keyset, machine.backend)?
+            Format::tink(keyset, device::engine(&machine))?
         }
         Some(_) => return Err(usage("--new-key makes a Tink keyset; leave it out with other formats")),
-        None => keys::format(&arguments.format, machine.backend)?,
+        None => keys::format(&arguments.format, device::engine(&machine))?,
     };
     let format = Arc::new(format);
     refuse_keystream_reuse(&arguments.format, &source)?;
@@ -47,7 +47,7 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let format = Arc::new(keys::format(&arguments.format, machine.backend)?);
+    let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
     let run = Run {
         verb: "decrypted",
@@ -62,7 +62,7 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
 pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let format = Arc::new(keys::format(&arguments.format, machine.backend)?);
+    let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     if !format.is_authenticated() {
         return Err(usage(
             "this format carries nothing to verify; only tink and cobblestone are authenticated",
@@ -84,8 +84,8 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let from = Arc::new(keys::format(&arguments.format, machine.backend)?);
-    let to = Arc::new(keys::with_key(&arguments.format, &arguments.to, machine.backend)?);
+    let from = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
+    let to = Arc::new(keys::with_key(&arguments.format, &arguments.to, device::engine(&machine))?);
     let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
     let run = Run {
         verb: "re-keyed",
@@ -134,8 +134,10 @@ pub fn machine(arguments: &MachineArguments) -> anyhow::Result<Machine> {
     // An explicit number of threads leaves nothing for the calibration to decide.
     let calibration = if arguments.threads.is_some() { Calibration::default() } else { cache::calibration() };
     let mut machine = Machine::detect(calibration);
-    if let Some(name) = &arguments.backend {
-        let known = || Backend::ALL.map(Backend::name).join(", ");
+    if let Some(wanted) = arguments.backend.as_deref().and_then(device::Wanted::parse) {
+        device::open(wanted, &mut machine)?;
+    } else if let Some(name) = &arguments.backend {
+        let known = || format!("{}; for GPUs {}", Backend::ALL.map(Backend::name).join(", "), device::NAMES);
         let backend = Backend::from_name(name)
             .ok_or_else(|| usage(format!("there is no backend {name:?}; the backends are {}", known())))?;
         if !backend.is_available() {
@@ -274,6 +276,7 @@ impl Run<'_> {
             return stream::to_standard_output(verb, &tree, &job, common, write_key);
         }
         let plan = job.plan(&tree, machine, common.machine.threads);
+        device::settle(&plan);
         let style = style(common);
         let segment = formats_of(&job).map(|format| format.layout().segment).max();
         if dry_run {

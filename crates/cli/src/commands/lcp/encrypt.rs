@@ -20,6 +20,11 @@ use verdicts::{Line, Verdicts};
 
 pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
     let asked = MachineArguments { threads: arguments.jobs, backend: arguments.backend.clone() };
+    if asked.backend.as_deref().is_some_and(|name| crate::device::Wanted::parse(name).is_some()) {
+        return Err(usage(
+            "books are encrypted with CBC, a chain within each part, which no GPU does faster; leave --backend out",
+        ));
+    }
     let machine = transform::machine(&asked)?;
     let found = protect::find(&arguments.sources, &arguments.out)
         .map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))?;

@@ -1,7 +1,8 @@
 //! A run over stores: the same words, events, progress and exit codes as one over folders.
 
-use super::{Source, StoreRun, plan, style};
+use super::{Source, StoreRun, plan};
 use crate::arguments::{StoreArguments, TreeArguments};
+use crate::commands::transform::style;
 use crate::exit_code::{self, ExitCode, usage};
 use crate::output;
 use crate::progress::Progress;

@@ -13,13 +13,17 @@ pub use disabled::{Found, look, run};
 #[cfg(feature = "stores")]
 pub use enabled::{Found, look, run};
 
-use super::transform::{Source, style};
+use super::transform::Source;
 use crate::arguments::CommonArguments;
 use cipherloom::{Format, Job};
 use std::path::Path;
 use std::sync::Arc;
 
 /// A command over at least one store: all that is known before its objects are processed.
+#[cfg_attr(
+    not(feature = "stores"),
+    expect(dead_code, reason = "such a build refuses before it would read them")
+)]
 pub struct StoreRun<'r> {
     /// What was done, "encrypted".
     pub verb: &'static str,

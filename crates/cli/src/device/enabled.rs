@@ -1,0 +1,170 @@
+//! A build with devices.
+
+use crate::output;
+use cipherloom::Accelerator;
+use cipherloom::machine::DeviceCosts;
+use cipherloom_gpu::webgpu::{AdapterReport, Adapters, Messages, WebGpuCipher};
+use cipherloom_gpu::{Device, cuda};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+pub enum Refused {
+    #[expect(dead_code, reason = "the twin's answer")]
+    NoSupport(String),
+    Unusable(String),
+}
+
+/// One device a process: it stays open until the end.
+static DEVICE: OnceLock<&'static dyn Device> = OnceLock::new();
+
+pub fn open(api: Option<&str>, name: Option<&str>) -> Result<DeviceCosts, Refused> {
+    let (backend, device) = match api {
+        Some("cuda") => ("cuda", open_cuda(name)),
+        Some(_) => ("wgpu", open_wgpu(name)),
+        // NVIDIA's own way first: it takes more of the device.
+        None => open_cuda(None).map_or_else(|_| ("wgpu", open_wgpu(None)), |device| ("cuda", Ok(device))),
+    };
+    let unusable = |error: cipherloom_gpu::Error| Refused::Unusable(error.to_string());
+    let device = device.map_err(unusable)?;
+    let costs = device.costs().map_err(unusable)?;
+    let device: &'static dyn Device = Box::leak(device);
+    Ok(DeviceCosts {
+        backend,
+        name: DEVICE.get_or_init(|| device).name().to_owned(),
+        call_seconds: costs.call_seconds,
+        transfer_bytes_per_second: costs.transfer_bytes_per_second,
+        kernel_bytes_per_second: costs.kernel_bytes_per_second,
+        end_to_end_bytes_per_second: costs.end_to_end_bytes_per_second,
+        call_bytes: costs.call_bytes,
+        staging_bytes: costs.staging_bytes,
+        is_forced: false,
+    })
+}
+
+fn open_wgpu(name: Option<&str>) -> Result<Box<dyn Device>, cipherloom_gpu::Error> {
+    Ok(Box::new(WebGpuCipher::open(name)?))
+}
+
+fn open_cuda(name: Option<&str>) -> Result<Box<dyn Device>, cipherloom_gpu::Error> {
+    Ok(Box::new(cuda::CudaCipher::open(name)?))
+}
+
+pub fn accelerator() -> Option<&'static dyn Accelerator> {
+    let device = *DEVICE.get()?;
+    Some(device)
+}
+
+pub fn set_idle(idle: bool) {
+    if let Some(device) = DEVICE.get() {
+        device.set_idle(idle);
+    }
+}
+
+pub fn dismiss() -> Option<String> {
+    let device = DEVICE.get()?;
+    device.wipe();
+    device.fault().map(ToString::to_string)
+}
+
+/// What `devices` tells of GPUs.
+#[derive(Serialize)]
+pub struct Listing {
+    wgpu: Vec<AdapterReport>,
+    cuda: Vec<cuda::DeviceReport>,
+    /// Why there is none of NVIDIA's.
+    cuda_note: Option<String>,
+    /// With --validate: each device's check, and what its layers said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation: Option<Vec<Verdict>>,
+}
+
+/// How a device took the checks under the validation layers.
+#[derive(Serialize)]
+struct Verdict {
+    device: String,
+    verdict: String,
+    messages: Vec<String>,
+}
+
+impl Listing {
+    pub fn look(validate: bool) -> Listing {
+        let heard = Messages::listen();
+        let adapters = Adapters::list(validate);
+        let wgpu = adapters.reports();
+        let validation = validate.then(|| {
+            let mut before = heard.take();
+            let check = |report: &AdapterReport| {
+                let checked = adapters.check(report.number);
+                let mut messages = std::mem::take(&mut before);
+                messages.extend(heard.take());
+                Verdict {
+                    device: format!("wgpu:{}", report.number),
+                    verdict: checked
+                        .map_or_else(|error| error.to_string(), |()| "computes rightly".to_owned()),
+                    messages,
+                }
+            };
+            wgpu.iter().map(check).collect()
+        });
+        let (cuda, cuda_note) = match cuda::list() {
+            Ok(list) => (list, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        Listing { wgpu, cuda, cuda_note, validation }
+    }
+
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        if self.wgpu.is_empty() {
+            text.push_str("GPUs      none of Vulkan, Metal or Direct3D 12: no driver, or no device\n");
+        }
+        for report in &self.wgpu {
+            let AdapterReport { limits, .. } = report;
+            let _ = writeln!(
+                text,
+                "{:<10}{}, {}, {}",
+                format!("wgpu:{}", report.number),
+                report.name,
+                report.api,
+                report.kind
+            );
+            let _ = writeln!(text, "          driver {}", report.driver);
+            let _ = writeln!(
+                text,
+                "          buffers up to {}, workgroups of up to {} threads with {} to share, {}timestamps",
+                output::size(limits.buffer_bytes),
+                limits.workgroup_threads,
+                output::size(limits.workgroup_bytes.into()),
+                if report.timestamps { "" } else { "no " },
+            );
+            let _ = writeln!(text, "          {} features (--json names them)", report.features.len());
+        }
+        for report in &self.cuda {
+            let _ = writeln!(
+                text,
+                "{:<10}{}, compute capability {}.{}, {} multiprocessors, {} of memory, driver {}",
+                format!("cuda:{}", report.number),
+                report.name,
+                report.compute_capability[0],
+                report.compute_capability[1],
+                report.multiprocessors,
+                output::size(report.memory_bytes),
+                report.driver,
+            );
+        }
+        if let Some(note) = &self.cuda_note {
+            let _ = writeln!(text, "CUDA      {note}");
+        }
+        for verdict in self.validation.iter().flatten() {
+            let _ = writeln!(text, "\n{} under validation: {}", verdict.device, verdict.verdict);
+            for message in &verdict.messages {
+                let _ = writeln!(text, "  {message}");
+            }
+            if verdict.messages.is_empty() {
+                text.push_str("  no messages\n");
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,138 @@
+//! AES (FIPS 197) as a Boolean circuit on bit planes, in steps that an emitter prints and the interpreter runs.
+//!
+//! A thread works on 32 blocks at once. The state is 128 wires of 32 bits; bit k of wire 8 i + b is bit b of byte i of
+//! the thread's block k:
+//!
+//! ```text
+//!   wire 8 i + b │ bit b of byte i of block 31 … block 1, block 0 │
+//! ```
+//!
+//! The S-box's constant 0x63 is not in the circuit: it is folded into the round keys ([`crate::keys`]). MixColumns and
+//! its inverse map a state of equal bytes to itself, so the constant passes through them.
+//!
+//! ```text
+//! CTR     counter bits ^ key 0 │ rounds 1 … n-1: S, ShiftRows, MixColumns, key r │ S, ShiftRows, key n │ transpose
+//! CBC     transpose, key n │ rounds n-1 … 1: InvShiftRows, InvS, key r, InvMixColumns │ InvShiftRows, InvS, key 0 │ transpose
+//! ```
+
+mod linear;
+mod substitution;
+mod transposition;
+
+pub(crate) use substitution::Gates;
+
+/// A place for 32 bits. The state's are 0 … 127; those above are temporary, and assigned once in a phase.
+pub(crate) type Wire = u16;
+
+/// Wires of the state.
+pub(crate) const STATE: Wire = 128;
+
+/// One thing that a thread does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The sum (exclusive or) of wires, and of a round key's mask if there is one.
+    Sum { target: Wire, wires: Vec<Wire>, key: Option<Wire> },
+    /// The product (and) of two wires.
+    Product { target: Wire, factors: [Wire; 2] },
+    /// A function of three wires by its table: the bits of the first, second and third wire make the index 4 a + 2 b + c.
+    Lookup { target: Wire, table: u8, inputs: [Wire; 3] },
+    /// Sets a wire of the state.
+    Copy { target: Wire, source: Wire },
+    /// Exchanges the bits of `low` above `shift` in each pair of groups with those of `high` below: half a transposition.
+    Exchange { low: Wire, high: Wire, shift: u32, mask: u32 },
+    /// A bit of the thread's counter (bit `bit` of its 32-bit word `word`, the highest word first) for all its blocks.
+    CounterBit { target: Wire, word: usize, bit: u32 },
+    /// A value that is the same for every thread.
+    Constant { target: Wire, value: u32 },
+    /// The S-box, or its inverse, on the eight wires of a byte.
+    Substitute { byte: Wire },
+}
+
+/// A function of eight wires: inputs 0 … 7 (lowest bit first), temporaries from 8 on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Function {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outputs: [Wire; 8],
+}
+
+/// Which mode a kernel does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Ctr,
+    CbcDecrypt,
+}
+
+/// A kernel's whole course. Between `begin` and `end` stand the rounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Circuit {
+    pub(crate) mode: Mode,
+    /// What [`Step::Substitute`] does.
+    pub(crate) substitution: Function,
+    pub(crate) begin: Vec<Step>,
+    pub(crate) round: Vec<Step>,
+    pub(crate) end: Vec<Step>,
+}
+
+impl Circuit {
+    pub(crate) fn new(mode: Mode, gates: Gates) -> Circuit {
+        match mode {
+            Mode::Ctr => Circuit {
+                mode,
+                substitution: substitution::forward(gates),
+                begin: counters(),
+                round: substituted(linear::mix_columns_of_shifted()).collect(),
+                end: substituted(linear::shift_rows()).chain(transposition::steps()).collect(),
+            },
+            Mode::CbcDecrypt => Circuit {
+                mode,
+                substitution: substitution::inverse(gates),
+                begin: transposition::steps().chain(linear::add_key()).collect(),
+                round: linear::unshift_rows_unsubstituted()
+                    .into_iter()
+                    .chain(all_bytes())
+                    .chain(linear::unmix_columns())
+                    .collect(),
+                end: linear::unshift_rows_unsubstituted()
+                    .into_iter()
+                    .chain(all_bytes())
+                    .chain(linear::add_key())
+                    .chain(transposition::steps())
+                    .collect(),
+            },
+        }
+    }
+}
+
+fn all_bytes() -> impl Iterator<Item = Step> {
+    (0..16).map(|byte| Step::Substitute { byte })
+}
+
+fn substituted(linear: Vec<Step>) -> impl Iterator<Item = Step> {
+    all_bytes().chain(linear)
+}
+
+/// Blocks of one group of threads, whose first counter is a multiple of it: lane k of thread t takes block 64 k + t, so
+/// that threads side by side touch blocks side by side, and the counter's low bits are the same for every group.
+pub(crate) const GROUP_BLOCKS: u32 = GROUP_THREADS * LANES;
+/// Threads of a group.
+pub(crate) const GROUP_THREADS: u32 = 64;
+/// Blocks of a thread.
+pub(crate) const LANES: u32 = 32;
+
+/// The counters of a thread's blocks, with the first round key. Bits 0 … 5 are the thread's number, bits 6 … 10 the
+/// lane's, which gives five constants.
+fn counters() -> Vec<Step> {
+    const LANE_BITS: [u32; 5] = [0xaaaa_aaaa, 0xcccc_cccc, 0xf0f0_f0f0, 0xff00_ff00, 0xffff_0000];
+    let mut steps = Vec::new();
+    for target in 0..STATE {
+        let (byte, bit_of_byte) = (target / 8, u32::from(target % 8));
+        let word = usize::from(byte / 4);
+        let bit = 8 * (3 - u32::from(byte % 4)) + bit_of_byte;
+        steps.push(match bit {
+            6..=10 if word == 3 => Step::Constant { target, value: LANE_BITS[bit as usize - 6] },
+            _ => Step::CounterBit { target, word, bit },
+        });
+    }
+    steps.extend(linear::add_key());
+    steps
+}

@@ -1,0 +1,50 @@
+//! NVIDIA's devices by way of the driver's own library and its run-time compiler, both looked for when the program runs.
+//!
+//! cudarc panics where a library or one of its functions is missing, so nothing of it is called before the libraries
+//! have been seen.
+
+mod cipher;
+mod compile;
+mod devices;
+mod stages;
+
+pub use cipher::CudaCipher;
+pub use compile::compile;
+pub use devices::{DeviceReport, list};
+
+use crate::Error;
+use std::fmt::Display;
+
+/// Makes sure that the driver's library is there.
+fn require_driver() -> Result<(), Error> {
+    // SAFETY: loads the driver's library by its well-known name, and nothing else.
+    if unsafe { cudarc::driver::sys::is_culib_present() } {
+        return Ok(());
+    }
+    Err(Error::NoDevice { api: "cuda", reason: "NVIDIA's driver (libcuda) is not installed".to_owned() })
+}
+
+/// Makes sure that the compiler's library is there.
+fn require_compiler() -> Result<(), Error> {
+    // SAFETY: as above, for the compiler's library.
+    if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
+        return Ok(());
+    }
+    let reason = "NVIDIA's run-time compiler (libnvrtc) is not installed; it comes with the CUDA toolkit, or with \
+                  Python's package nvidia-cuda-nvrtc-cu12, whose lib folder then belongs into LD_LIBRARY_PATH";
+    Err(Error::NoDevice { api: "cuda", reason: reason.to_owned() })
+}
+
+/// The driver's refusal as an error.
+fn refused(device: &str, action: &'static str, reason: &impl Display) -> Error {
+    let (device, reason) = (device.to_owned(), reason.to_string());
+    if reason.contains("OUT_OF_MEMORY") {
+        return Error::OutOfMemory { device };
+    }
+    let is_lost =
+        ["DEVICE_UNAVAILABLE", "ECC_UNCORRECTABLE", "ILLEGAL_ADDRESS", "LAUNCH_FAILED", "NO_DEVICE"];
+    if is_lost.iter().any(|name| reason.contains(name)) {
+        return Error::Lost { device, reason };
+    }
+    Error::Driver { device, action, reason }
+}

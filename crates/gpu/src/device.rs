@@ -1,0 +1,63 @@
+//! What every kind of device offers beyond the kernels' door.
+
+use crate::Error;
+use crate::costs::Costs;
+use cipherloom_kernels::Accelerator;
+
+/// An opened device that does AES-CTR and CBC decryption, bit for bit what the CPU gives. After a failure it leaves
+/// everything to the CPU.
+pub trait Device: Accelerator + Send {
+    /// Measures what it costs, in less than a second on hardware.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn costs(&self) -> Result<Costs, Error>;
+
+    /// Why it does nothing any more, if something failed.
+    fn fault(&self) -> Option<&Error>;
+
+    /// Leaves everything to the CPU, or no longer.
+    fn set_idle(&self, idle: bool);
+
+    /// Overwrites what is left of texts and keys in its buffers, as far as they are ours.
+    fn wipe(&self);
+}
+
+/// Implements both traits for a type whose field `staged` does the work.
+macro_rules! device {
+    ($name:ty) => {
+        impl cipherloom_kernels::Accelerator for $name {
+            fn name(&self) -> &str {
+                self.staged.name()
+            }
+
+            fn ctr_xor(&self, round_keys: &[[u8; 16]], first: u128, buffer: &mut [u8]) -> usize {
+                self.staged.ctr_xor(round_keys, first, buffer)
+            }
+
+            fn cbc_decrypt(&self, round_keys: &[[u8; 16]], chain: &mut [u8; 16], buffer: &mut [u8]) -> usize {
+                self.staged.cbc_decrypt(round_keys, chain, buffer)
+            }
+        }
+
+        impl $crate::Device for $name {
+            fn costs(&self) -> Result<$crate::Costs, $crate::Error> {
+                $crate::costs::measure(&self.staged)
+            }
+
+            fn fault(&self) -> Option<&$crate::Error> {
+                self.staged.fault()
+            }
+
+            fn set_idle(&self, idle: bool) {
+                self.staged.set_idle(idle);
+            }
+
+            fn wipe(&self) {
+                self.staged.wipe();
+            }
+        }
+    };
+}
+
+pub(crate) use device;

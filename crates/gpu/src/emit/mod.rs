@@ -1,0 +1,121 @@
+//! Prints a circuit as a kernel: what WGSL and CUDA have in common, which is almost every line.
+
+pub(crate) mod cuda;
+pub(crate) mod wgsl;
+
+use crate::circuit::{Circuit, Function, GROUP_BLOCKS, GROUP_THREADS, LANES, Mode, STATE, Step, Wire};
+use std::fmt::Write as _;
+
+/// Where the two languages part.
+pub(crate) trait Language {
+    /// Declares a temporary and gives it a value.
+    fn declare(&self, name: &str, value: &str) -> String;
+    /// A variable without a value yet.
+    fn variable(&self, name: &str) -> String;
+    /// Declares a temporary as a table's value at three wires.
+    fn lookup(&self, name: &str, table: u8, inputs: [String; 3]) -> String;
+    /// Calls the substitution on eight variables.
+    fn substitute(&self, variables: [String; 8]) -> String;
+    /// The mask at this place of the round whose masks begin at `k`.
+    fn key(&self, place: Wire) -> String;
+    /// The loop over rounds, with `k` set in front of `body`.
+    fn rounds(&self, mode: Mode, body: &str) -> String;
+    /// Sets the place where a round's masks begin: of round 0, or of the last.
+    fn round_key(&self, is_last: bool) -> String;
+    /// Reads the block at `q` of the source into four variables.
+    fn load(&self, q: &str, variables: [String; 4]) -> String;
+    /// Writes four variables, with the source's block at `q` added, to the sink at `q`.
+    fn store(&self, q: &str, variables: [String; 4]) -> String;
+}
+
+fn name(wire: Wire) -> String {
+    format!("w{wire}")
+}
+
+/// The lines of `steps`; wires below `variables` are variables that stand already.
+fn lines(language: &dyn Language, steps: &[Step], variables: Wire) -> String {
+    let mut text = String::new();
+    for step in steps {
+        let (target, value) = match step {
+            Step::Sum { target, wires, key } => {
+                let terms = wires.iter().map(|wire| name(*wire)).chain(key.map(|key| language.key(key)));
+                (*target, terms.collect::<Vec<_>>().join(" ^ "))
+            }
+            Step::Product { target, factors: [a, b] } => (*target, format!("{} & {}", name(*a), name(*b))),
+            Step::Copy { target, source } => (*target, name(*source)),
+            Step::CounterBit { target, word, bit } => (*target, format!("0u - ((c{word} >> {bit}u) & 1u)")),
+            Step::Constant { target, value } => (*target, format!("{value:#010x}u")),
+            Step::Lookup { target, table, inputs } => {
+                text.push_str(&language.lookup(&name(*target), *table, inputs.map(name)));
+                continue;
+            }
+            Step::Exchange { low, high, shift, mask } => {
+                let (a, b, other) = (name(*low), name(*high), !mask);
+                let kept = language
+                    .declare("p", &format!("({a} & {mask:#010x}u) | (({b} << {shift}u) & {other:#010x}u)"));
+                let _ = writeln!(
+                    text,
+                    "{{ {} {b} = (({a} >> {shift}u) & {mask:#010x}u) | ({b} & {other:#010x}u); {a} = p; }}",
+                    kept.trim_end()
+                );
+                continue;
+            }
+            Step::Substitute { byte } => {
+                text.push_str(&language.substitute(std::array::from_fn(|bit| name(8 * byte + bit as Wire))));
+                continue;
+            }
+        };
+        if target < variables {
+            let _ = writeln!(text, "{} = {value};", name(target));
+        } else {
+            text.push_str(&language.declare(&name(target), &value));
+        }
+    }
+    text
+}
+
+/// The substitution's body: from the variables w0 … w7 to temporaries; the names of the outputs.
+fn function(language: &dyn Language, function: &Function) -> (String, [String; 8]) {
+    (lines(language, &function.steps, 8), function.outputs.map(name))
+}
+
+/// A kernel's body. In front of it stand `thread` (the number of this thread's first block in the dispatch, `skip`
+/// included), `c0` … `c3` (its counter, the highest word first), `skip`, `blocks` and `rounds`.
+fn body(language: &dyn Language, circuit: &Circuit) -> String {
+    let mut text = String::new();
+    for wire in 0..STATE {
+        text.push_str(&language.variable(&name(wire)));
+    }
+    let place = |lane: u32| format!("thread + {}u - skip", GROUP_THREADS * lane);
+    let words = |lane: u32| std::array::from_fn(|word| name((32 * word as u32 + lane) as Wire));
+    let (is_ctr, whole) = (circuit.mode == Mode::Ctr, |inner: String| format!("{{\n{inner}}}\n"));
+    if !is_ctr {
+        for lane in 0..LANES {
+            let q = language.declare("q", &place(lane));
+            let load = language.load("q + 1u", words(lane));
+            let _ = writeln!(text, "{{ {} if (q < blocks) {{ {load} }} }}", q.trim_end());
+        }
+    }
+    text.push_str(&language.round_key(!is_ctr));
+    text.push_str(&whole(lines(language, &circuit.begin, STATE)));
+    text.push_str(&language.rounds(circuit.mode, &lines(language, &circuit.round, STATE)));
+    text.push_str(&language.round_key(is_ctr));
+    text.push_str(&whole(lines(language, &circuit.end, STATE)));
+    for lane in 0..LANES {
+        let q = language.declare("q", &place(lane));
+        let store = language.store("q", words(lane));
+        let _ = writeln!(text, "{{ {} if (q < blocks) {{ {store} }} }}", q.trim_end());
+    }
+    text
+}
+
+/// The lines that set `thread` and the counter from `group` and `thread_of_group`: the group's first counter is a
+/// multiple of [`GROUP_BLOCKS`], so a carry comes only from the group's own number.
+fn counter(language: &dyn Language) -> String {
+    [
+        language.declare("start", &format!("group * {GROUP_BLOCKS}u")),
+        language.declare("thread", "start + thread_of_group"),
+        language.declare("c3", "low + start + thread_of_group"),
+    ]
+    .concat()
+}

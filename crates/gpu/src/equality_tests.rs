@@ -1,0 +1,129 @@
+//! The circuit, interpreted and as CUDA text compiled for the CPU, against the kernels of this processor's backends,
+//! which NIST's answers and other libraries check.
+
+use crate::circuit::{Circuit, GROUP_BLOCKS, GROUP_THREADS, Gates, Mode};
+use crate::keys::masks;
+use crate::self_test::round_keys;
+use crate::{emit, interpreter};
+use cipherloom_kernels::{Aes, Backend};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+/// Counters whose sums cross 32, 64 and 128 bits, at places that are no multiple of a group.
+pub(crate) const FIRSTS: [u128; 6] = [
+    0,
+    5,
+    0x0011_2233_4455_6677_8899_aabb_ffff_f800,
+    0x0011_2233_4455_6677_ffff_ffff_ffff_fa07,
+    u128::MAX - 3000,
+    u128::MAX,
+];
+
+/// Blocks: less than a thread's, a group's, more.
+const COUNTS: [usize; 5] = [1, 31, 65, 2048, 4100];
+
+pub(crate) fn noise(count: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    (0..count)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as u8
+        })
+        .collect()
+}
+
+fn words(bytes: &[u8]) -> Vec<[u32; 4]> {
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());
+    bytes.chunks_exact(16).map(|block| std::array::from_fn(|i| word(&block[4 * i..4 * i + 4]))).collect()
+}
+
+fn bytes(words: &[[u32; 4]]) -> Vec<u8> {
+    words.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// One launch, and what is right.
+struct Case<'c> {
+    keys: &'c [[u8; 16]],
+    first: u128,
+    source: &'c [[u32; 4]],
+    count: usize,
+    expected: &'c [u8],
+}
+
+/// Every key size, with its own counters and counts, of a mode.
+fn each(mode: Mode, check: &mut dyn FnMut(Case<'_>)) {
+    for size in [16, 24, 32] {
+        let key = &noise(32)[..size];
+        let (keys, aes) = (&round_keys(key), Aes::new(key, Backend::Soft).unwrap());
+        assert_eq!(keys.len(), size / 4 + 7);
+        for (first, count) in FIRSTS.into_iter().zip(COUNTS.into_iter().cycle()) {
+            let mut text = noise(16 * count);
+            match mode {
+                Mode::Ctr => {
+                    let source = &words(&text);
+                    aes.ctr_xor(&first.to_be_bytes(), 0, &mut text);
+                    check(Case { keys, first, source, count, expected: &text });
+                }
+                Mode::CbcDecrypt => {
+                    let mut chain = [7; 16];
+                    let source = &words(&[&chain[..], &text].concat());
+                    aes.cbc_decrypt(&mut chain, &mut text);
+                    check(Case { keys, first: 0, source, count, expected: &text });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_circuit_in_both_forms_is_aes() {
+    for gates in [Gates::Two, Gates::Three] {
+        for mode in [Mode::Ctr, Mode::CbcDecrypt] {
+            let circuit = Circuit::new(mode, gates);
+            each(mode, &mut |Case { keys, first, source, count, expected }| {
+                let mut sink = vec![[0; 4]; count];
+                interpreter::run(&circuit, &masks(keys), keys.len() - 1, first, source, &mut sink);
+                assert!(bytes(&sink) == expected, "{mode:?} {gates:?} {first:#x} {count}");
+            });
+        }
+    }
+}
+
+#[test]
+fn the_cuda_text_compiled_for_this_processor_is_aes() {
+    let folder = std::env::temp_dir().join(format!("cipherloom-gpu-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (source, program) = (folder.join("kernels.c"), folder.join("kernels"));
+    std::fs::write(&source, [emit::cuda::HOST.0, &emit::cuda::source(), emit::cuda::HOST.1].concat())
+        .unwrap();
+    let compiled = Command::new("cc")
+        .args(["-O1", "-w", "-o"])
+        .args([&program, &source])
+        .status()
+        .expect("a C compiler");
+    assert!(compiled.success());
+    for mode in [Mode::Ctr, Mode::CbcDecrypt] {
+        each(mode, &mut |Case { keys, first, source, count, expected }| {
+            let skip = (first % u128::from(GROUP_BLOCKS)) as u32;
+            let aligned = first - u128::from(skip);
+            let mut launch = vec![u32::from(mode == Mode::CbcDecrypt), count as u32, skip];
+            launch.push(keys.len() as u32 - 1);
+            launch.extend([96, 64, 32, 0].map(|shift| (aligned >> shift) as u32));
+            launch.push(emit::cuda::GROUPS_A_BLOCK * GROUP_THREADS);
+            let numbers = launch.iter().chain(masks(keys).iter()).copied().collect::<Vec<u32>>();
+            let mut input: Vec<u8> = numbers.into_iter().flat_map(u32::to_le_bytes).collect();
+            input.extend(bytes(source));
+            let mut running = Command::new(&program);
+            let running = running.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+            let mut running = running.unwrap();
+            let mut pipe = running.stdin.take().unwrap();
+            let writer = std::thread::spawn(move || pipe.write_all(&input));
+            let output = running.wait_with_output().unwrap();
+            writer.join().unwrap().unwrap();
+            assert!(output.status.success() && output.stdout == expected, "{mode:?} {first:#x} {count}");
+        });
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

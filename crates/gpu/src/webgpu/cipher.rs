@@ -1,0 +1,86 @@
+//! A wgpu device that does AES: opened, checked, measured, and handed to the kernels' door.
+
+use super::adapters::{AdapterReport, Adapters};
+use super::context::Context;
+use super::stages::WebGpuStages;
+use crate::device::device;
+use crate::staging::Staged;
+use crate::{Error, self_test};
+use std::sync::Arc;
+
+/// AES-CTR and CBC decryption on a device of wgpu. Bit for bit what the CPU gives; after a failure it leaves
+/// everything to the CPU.
+#[derive(Debug)]
+pub struct WebGpuCipher {
+    context: Arc<Context>,
+    staged: Staged<WebGpuStages>,
+}
+
+impl WebGpuCipher {
+    /// Opens a device (see [`Adapters::open`]), compiles the kernels and checks them against this processor.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`]; [`Error::OutOfMemory`]; [`Error::Miscomputes`] if the device gives wrong results.
+    pub fn open(wanted: Option<&str>) -> Result<WebGpuCipher, Error> {
+        WebGpuCipher::on(Adapters::list(false).open(wanted)?, |source| source)
+    }
+
+    fn on(context: Context, alter: impl Fn(String) -> String) -> Result<WebGpuCipher, Error> {
+        let context = Arc::new(context);
+        let stages = WebGpuStages::new(Arc::clone(&context), alter)?;
+        let cipher = WebGpuCipher { staged: Staged::new(context.report().name.clone(), stages), context };
+        self_test::check(&cipher.staged, &cipher.context.report().driver)?;
+        Ok(cipher)
+    }
+
+    /// What the driver says of the device.
+    #[must_use]
+    pub fn report(&self) -> &AdapterReport {
+        self.context.report()
+    }
+}
+
+device!(WebGpuCipher);
+
+impl Adapters {
+    /// Opens a device and checks it against this processor.
+    ///
+    /// # Errors
+    /// As [`WebGpuCipher::open`].
+    pub fn check(&self, number: usize) -> Result<(), Error> {
+        WebGpuCipher::on(self.open(Some(&number.to_string()))?, |source| source).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Device;
+    use cipherloom_kernels::Accelerator;
+
+    #[test]
+    fn a_device_that_computes_wrongly_is_refused_by_its_name() {
+        let context = Adapters::list(false).open(None).unwrap();
+        let (name, driver) = (context.report().name.clone(), context.report().driver.clone());
+        // One product of the S-box as a sum.
+        let spoil = |source: String| {
+            let at = source.find(" & w").expect("the circuit has products");
+            [&source[..at], " ^ w", &source[at + 4..]].concat()
+        };
+        let refused = WebGpuCipher::on(context, spoil).unwrap_err();
+        assert!(matches!(refused, Error::Miscomputes { .. }), "{refused}");
+        let words = refused.to_string();
+        assert!(words.contains(&name) && words.contains(&driver) && words.contains("AES-128-CTR"), "{words}");
+    }
+
+    #[test]
+    fn a_device_that_is_lost_on_the_way_says_so_and_leaves_the_text_alone() {
+        let cipher = WebGpuCipher::open(None).unwrap();
+        cipher.context.device().destroy();
+        let mut text = vec![1; 1 << 20];
+        assert_eq!(cipher.ctr_xor(&self_test::round_keys(&[0; 16]), 0, &mut text), 0);
+        assert!(text.iter().all(|byte| *byte == 1));
+        assert!(cipher.fault().is_some());
+        assert_eq!(cipher.ctr_xor(&self_test::round_keys(&[0; 16]), 0, &mut text), 0);
+    }
+}
