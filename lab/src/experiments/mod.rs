@@ -4,6 +4,7 @@ pub mod aes_instructions;
 pub mod comba;
 pub mod ctr_workers;
 pub mod many_files;
+pub mod maze;
 pub mod sdes;
 
 use crate::measure::{Contest, Entrant};
