@@ -12,14 +12,21 @@ struct Member {
     imports: &'static [&'static str],
 }
 
-const MEMBERS: [Member; 7] = [
+const MEMBERS: [Member; 8] = [
     Member { name: "cipherloom-kernels", imports: &[] },
     Member { name: "cipherloom-bignum", imports: &[] },
     Member { name: "cipherloom", imports: &["cipherloom-kernels"] },
+    Member { name: "cipherloom-gpu", imports: &["cipherloom-kernels"] },
     Member { name: "cipherloom-lcp", imports: &["cipherloom", "cipherloom-kernels"] },
-    Member { name: "cipherloom-cli", imports: &["cipherloom", "cipherloom-kernels", "cipherloom-lcp"] },
+    Member {
+        name: "cipherloom-cli",
+        imports: &["cipherloom", "cipherloom-gpu", "cipherloom-kernels", "cipherloom-lcp"],
+    },
     // Nothing imports the lab or the chores.
-    Member { name: "cipherloom-lab", imports: &["cipherloom", "cipherloom-kernels", "cipherloom-bignum"] },
+    Member {
+        name: "cipherloom-lab",
+        imports: &["cipherloom", "cipherloom-gpu", "cipherloom-kernels", "cipherloom-bignum"],
+    },
     Member { name: "xtask", imports: &[] },
 ];
 

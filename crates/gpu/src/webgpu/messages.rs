@@ -1,0 +1,63 @@
+//! What drivers and validation layers say. wgpu hands it to the `log` crate; while somebody listens it is kept.
+
+use log::{LevelFilter, Log, Metadata, Record};
+use std::sync::{Mutex, OnceLock};
+
+/// What was said while this was held, warnings and errors. One listener at a time; a process that has a logger of its
+/// own keeps it, and hears the messages there.
+#[derive(Debug)]
+pub struct Messages(());
+
+struct Keeper(Mutex<Option<Vec<String>>>);
+
+/// Words beyond this are not kept: a layer can repeat itself at every call.
+const MOST: usize = 1000;
+
+static KEEPER: OnceLock<Keeper> = OnceLock::new();
+
+impl Log for Keeper {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("wgpu") || metadata.target().starts_with("naga")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let mut kept = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(lines) = kept.as_mut().filter(|lines| lines.len() < MOST) {
+            lines.push(format!("{}: {}", record.level().as_str().to_lowercase(), record.args()));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+impl Messages {
+    /// Listens from now on.
+    #[must_use]
+    pub fn listen() -> Messages {
+        let keeper = KEEPER.get_or_init(|| Keeper(Mutex::new(None)));
+        if log::set_logger(keeper).is_ok() {
+            log::set_max_level(LevelFilter::Warn);
+        }
+        *keeper.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(Vec::new());
+        Messages(())
+    }
+
+    /// What was said since.
+    #[must_use]
+    pub fn take(&self) -> Vec<String> {
+        let Some(keeper) = KEEPER.get() else { return Vec::new() };
+        let mut kept = keeper.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        kept.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        if let Some(keeper) = KEEPER.get() {
+            *keeper.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+        }
+    }
+}

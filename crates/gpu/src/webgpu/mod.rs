@@ -1,0 +1,16 @@
+//! Devices of Vulkan, Metal, Direct3D 12 and OpenGL, by way of wgpu: listing them, opening one, running WGSL on it.
+//!
+//! ```text
+//! Adapters::list ──> AdapterReport (what there is)
+//!        └─ open ──> Context: pipeline, buffers, submit, wait, read back
+//! ```
+
+mod adapters;
+mod context;
+mod messages;
+
+pub use adapters::{AdapterReport, Adapters, MemoryLimits};
+pub use context::Context;
+pub use messages::Messages;
+/// The library beneath, in the version that this crate's types are of.
+pub use wgpu;
