@@ -98,6 +98,9 @@ impl Setting {
     }
 }
 
+/// Waking a thread costs more than so many cells.
+const MIN_CELLS: usize = 1 << 14;
+
 /// A cell's place in space and time.
 pub(super) struct Place<'a> {
     pub(super) setting: &'a Setting,
@@ -174,7 +177,7 @@ fn step_row(rule: Rule, setting: &Setting, frame: u32, from: &[u32], y: u32, to:
     };
     // Growing changes every second cell at most.
     let (first, stride) = match rule {
-        Rule::Grow if frame % 2 == 0 => (1 - y % 2, 2),
+        Rule::Grow if frame.is_multiple_of(2) => (1 - y % 2, 2),
         Rule::Grow if y % 2 == 1 => return,
         Rule::Grow => (0, 2),
         _ => (0, 1),
@@ -209,14 +212,13 @@ impl Life {
     /// No rule is followed for longer.
     pub const MOST: u32 = 1 << 22;
 
-    /// Follows a rule from these cells to its end, on every thread; `each` sees the cells after each frame.
+    /// Follows a rule from these cells to its end; `each` sees the cells after each frame. This is the oracle: it looks at
+    /// every cell in every frame, and leaves nothing out as [`step`] does.
     #[must_use]
     pub fn of(rule: Rule, setting: &Setting, cells: Vec<u32>, mut each: impl FnMut(u32, &[u32])) -> Life {
-        // A thread costs more than a small frame.
-        let step = if setting.cells() < 1 << 15 { step } else { step_on_threads };
         let (mut cells, mut next) = (cells.clone(), cells);
         for frame in 0..Life::MOST {
-            step(rule, setting, frame, &cells, &mut next);
+            step_plainly(rule, setting, frame, &cells, &mut next);
             std::mem::swap(&mut cells, &mut next);
             each(frame + 1, &cells);
             if has_ended(rule, setting, &next, &cells) {
@@ -231,6 +233,31 @@ impl Life {
     pub fn grown(setting: &Setting) -> Life {
         Life::of(Rule::Grow, setting, setting.plot(), |_, _| ())
     }
+}
+
+/// Every cell by itself.
+fn step_plainly(rule: Rule, setting: &Setting, frame: u32, from: &[u32], to: &mut [u32]) {
+    let is_at_rest = is_at_rest(rule, setting, from);
+    let cell_at = |x: u32, y: u32| {
+        let is_inside = x < setting.width && y < setting.height;
+        if is_inside { from[y as usize * setting.width as usize + x as usize] } else { WALL }
+    };
+    let rows =
+        to.par_chunks_exact_mut(setting.width as usize).with_min_len(MIN_CELLS / setting.width as usize);
+    rows.enumerate().for_each(|(y, row)| {
+        let y = y as u32;
+        for (x, cell) in (0..).zip(row) {
+            let place = Place { setting, frame, x, y };
+            let around =
+                STEPS.map(|(right, down)| cell_at(x.wrapping_add_signed(right), y.wrapping_add_signed(down)));
+            *cell = match rule {
+                _ if is_at_rest => cell_at(x, y),
+                Rule::Grow => grow::next(&place, cell_at(x, y), around),
+                Rule::Fill => solve::fill(&place, cell_at(x, y), around),
+                Rule::Dots => solve::dots(&place, cell_at(x, y), around),
+            };
+        }
+    });
 }
 
 fn has_ended(rule: Rule, setting: &Setting, before: &[u32], after: &[u32]) -> bool {
