@@ -4,7 +4,7 @@
 //! have compiled. Two profiles are built (dev and release) and one feature set, so nothing is compiled twice.
 
 use crate::chore::Program;
-use crate::{deny, fuzz, interop, lab, layers, place, python, report, vectors};
+use crate::{deny, fuzz, interop, lab, layers, place, python, report, vectors, web};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 13] = [
+const STAGES: [Stage; 14] = [
     Stage { name: "format", run: formatting },
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
@@ -26,6 +26,7 @@ const STAGES: [Stage; 13] = [
     Stage { name: "python", run: python::run },
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
+    Stage { name: "web", run: web::stage },
     Stage { name: "fuzz", run: short_fuzz },
     Stage { name: "deny", run: deny::run },
 ];
