@@ -170,15 +170,6 @@ for (const [name, width, height, colorScheme] of [["phone-light", 390, 844, "lig
 }
 await browser.close();
 
-// As with a graphics card: drawn to the canvas of WebGPU itself, which in software asks for the browser's other way to draw.
-const drawn = await launch("--enable-unsafe-webgpu", "--enable-features=Vulkan", "--use-vulkan=swiftshader", "--use-angle=vulkan", "--ignore-gpu-blocklist", "--enable-unsafe-swiftshader");
-const direct = await open(drawn, "canvas", "?display=canvas&width=33&height=33&seed=2");
-await direct.locator("#state").waitFor();
-await perfect(direct);
-expect(await direct.evaluate(() => document.getElementById("picture").getContext("2d") === null), "canvas: it is not WebGPU's");
-expect((await badge(direct).innerText()).includes("perfect"), "canvas: the maze is not perfect");
-await drawn.close();
-
 // Without WebGPU the page says so, and the records are there.
 const without = await launch("--disable-features=WebGPU,WebGPUService");
 const page = await open(without, "without", "");
