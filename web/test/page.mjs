@@ -103,6 +103,7 @@ for (const [form, key] of [["branches", "a"], ["selects", "b"]]) {
 {
   const page = await open(browser, "controls", "");
   const state = () => page.locator("#state").innerText();
+  await page.locator("#state").waitFor();
   const [, columns, rows] = /^(\d+) by (\d+)/.exec(await state());
   expect(Number(rows) === 65 && Number(columns) > 65, `controls: ${columns} by ${rows} cells do not fill the window`);
   await page.locator("#pause").click();
