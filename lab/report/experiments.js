@@ -117,9 +117,23 @@ const EXPERIMENTS = {
   },
 
   "maze"(parent, record, published) {
-    const theirs = published.filter(row => row.task === "generate").map(row => ({ name: `${row.gpu}`, x: Number(row.size), y: Number(row.frames_per_s), published: true }));
-    lines(parent, { id: "maze-rate", title: "Published: frames per second while a maze grows", rows: theirs, isBinary: true, xLabel: "cells along a side", yLabel: "frames/s",
-      caption: "GPUs of phones and tablets, 2010 to 2013; 60 is the screens' limit." });
+    const theirs = published.filter(row => row.task === "generate").map(row => ({ name: `published ${row.gpu}`, x: Number(row.size), y: Number(row.frames_per_s), published: true }));
+    const grown = (record?.series ?? []).filter(s => s.factors.task === "grow");
+    const runner = s => `${s.factors.device}, ${s.variant}`;
+    const whole = d3.rollups(grown, parts => ({ frames: d3.sum(parts, s => s.factors.frames), ns: d3.sum(parts, s => s.factors.frames * median(s).estimate) }), runner, s => s.factors.size)
+      .flatMap(([name, sizes]) => sizes.map(([x, { frames, ns }]) => ({ name, x, y: 1e9 * frames / ns })));
+    lines(parent, { id: "maze-rate", title: "Frames per second while a maze grows", rows: [...whole, ...theirs], isBinary: true, xLabel: "cells along a side", yLabel: "frames/s",
+      caption: "Higher is faster. Published: GPUs of phones and tablets, 2010 to 2013; 60 is the screens' limit." });
+    const largest = d3.rollup(grown, group => d3.max(group, s => s.factors.size), runner);
+    const parts = grown.filter(s => s.factors.size === largest.get(runner(s)))
+      .map(s => point(s, s.factors.part, `${runner(s)}, ${s.factors.size} cells a side`, ns => 1e9 / ns));
+    lines(parent, { id: "maze-life", title: "Frames per second over a maze's life", rows: parts, isBinary: true, xLabel: "eighth of the frames in which it grows", yLabel: "frames/s",
+      caption: "Where a line falls, full mazes cost more than empty ones: threads of one wave part ways at branches." });
+    const solved = (record?.series ?? []).filter(s => s.factors.task !== "grow")
+      .map(s => point(s, s.factors.size, `${s.factors.task === "fill" ? "dead ends" : "dots"}: ${runner(s)}`, ns => 1e9 / ns));
+    const solving = published.filter(row => row.task === "solve").map(row => ({ name: `published ${row.gpu}`, x: Number(row.size), y: Number(row.frames_per_s), published: true }));
+    lines(parent, { id: "maze-solve", title: "Frames per second while a maze is solved", rows: [...solved, ...solving], isBinary: true, xLabel: "cells along a side", yLabel: "frames/s",
+      caption: "By filling dead ends, and by dots that wander." });
   },
 };
 

@@ -58,7 +58,7 @@ function about(section, record) {
   section.append(list);
   if (record.pictures.length) {
     section.append(element("div", { className: "pictures" }, ...record.pictures.map(picture => element("figure", {},
-      element("img", { src: `data:image/png;base64,${picture.png_base64}`, alt: picture.caption, width: 192, height: 144 }),
+      element("img", { src: `data:image/png;base64,${picture.png_base64}`, alt: picture.caption }),
       element("figcaption", {}, picture.caption)))));
   }
 }

@@ -20,6 +20,7 @@ mod scale;
 mod stores;
 mod test;
 mod vectors;
+mod web;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -45,6 +46,8 @@ enum Chore {
     Interop(interop::Options),
     /// Make the lab's page from the committed records and look at it in Chromium
     Report,
+    /// Build the maze's page, with the lab's page beside it, into web/dist
+    Web,
     /// Build every fuzz target and run each for a while
     Fuzz(fuzz::Options),
     /// Measure the command beside its peers on this machine
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Chore::Vectors(options) => vectors::run(&options),
         Chore::Interop(options) => interop::run(&options),
         Chore::Report => report::run(),
+        Chore::Web => web::build().map(drop),
         Chore::Fuzz(options) => fuzz::run(&options),
         Chore::Bench(options) => bench::run(&options),
         Chore::Armv8 => armv8::run(),

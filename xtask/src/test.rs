@@ -4,7 +4,7 @@
 //! have compiled. Two profiles are built (dev and release) and one feature set, so nothing is compiled twice.
 
 use crate::chore::Program;
-use crate::{deny, fuzz, gpu, interop, lab, layers, place, python, report, scale, stores, vectors};
+use crate::{deny, fuzz, gpu, interop, lab, layers, place, python, report, scale, stores, vectors, web};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 16] = [
+const STAGES: [Stage; 17] = [
     Stage { name: "format", run: formatting },
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
@@ -29,6 +29,7 @@ const STAGES: [Stage; 16] = [
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
     Stage { name: "gpu", run: gpu::run },
+    Stage { name: "web", run: web::stage },
     Stage { name: "fuzz", run: short_fuzz },
     Stage { name: "deny", run: deny::run },
 ];

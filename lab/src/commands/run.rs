@@ -1,6 +1,6 @@
 //! `cipherloom-lab run`: runs experiments, writes a record of each, and says what they answer.
 
-use crate::experiments::{ALL, Context, Experiment, by_name};
+use crate::experiments::{ALL, Context, Drawings, Experiment, by_name};
 use crate::measure::{Build, LoadWatch, Machine};
 use crate::progress::Progress;
 use crate::record::{Excluded, Extent, Record, SCHEMA};
@@ -29,6 +29,15 @@ pub struct Options {
     /// A file of your own to encrypt beside the built-in inputs (s-des)
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// Also draw a solved maze to this file (maze)
+    #[arg(long, value_name = "FILE")]
+    png: Option<PathBuf>,
+    /// Also draw how a maze grows and is solved, as an animated PNG (maze)
+    #[arg(long, value_name = "FILE")]
+    apng: Option<PathBuf>,
+    /// Cells along a side of the maze that is drawn, odd
+    #[arg(long, value_name = "NUMBER", default_value_t = 129, value_parser = odd_side)]
+    cells: u32,
     /// The folder for files that are measured; in memory if left out and the system has such a place
     #[arg(long, value_name = "FOLDER")]
     scratch: Option<PathBuf>,
@@ -74,6 +83,13 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn odd_side(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(side) if side % 2 == 1 && (5..=1025).contains(&side) => Ok(side),
+        _ => Err("an odd number from 5 to 1025".to_owned()),
+    }
+}
+
 fn choose(names: &[String]) -> anyhow::Result<Vec<&'static dyn Experiment>> {
     if names.iter().any(|name| name == "all") {
         return Ok(ALL.to_vec());
@@ -97,6 +113,7 @@ fn run_one(
         seed: options.seed,
         scratch: scratch.path().to_owned(),
         input: options.input.clone(),
+        drawings: Drawings { png: options.png.clone(), apng: options.apng.clone(), cells: options.cells },
         progress: Progress::new(experiment.name()),
     };
     let (machine, mut build) = (Machine::read(), Build::read());

@@ -4,6 +4,7 @@ pub mod aes_instructions;
 pub mod comba;
 pub mod ctr_workers;
 pub mod many_files;
+pub mod maze;
 pub mod sdes;
 
 use crate::measure::{Contest, Entrant};
@@ -13,10 +14,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every experiment, in the order in which `all` runs them.
-pub const ALL: [&dyn Experiment; 5] = [
+pub const ALL: [&dyn Experiment; 6] = [
     &many_files::ManyFiles,
     &ctr_workers::CtrWorkers,
     &aes_instructions::AesInstructions,
+    &maze::Maze,
     &sdes::SDes,
     &comba::Comba,
 ];
@@ -64,6 +66,17 @@ impl From<Published> for PublishedOrigin {
     }
 }
 
+/// Pictures that are asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Drawings {
+    /// Where a still one goes.
+    pub png: Option<PathBuf>,
+    /// Where a moving one goes.
+    pub apng: Option<PathBuf>,
+    /// How large what they show is, in cells along a side; odd.
+    pub cells: u32,
+}
+
 /// What an experiment is given.
 #[derive(Debug)]
 pub struct Context {
@@ -75,6 +88,8 @@ pub struct Context {
     pub scratch: PathBuf,
     /// A file to encrypt beside the built-in inputs, for experiments that take one.
     pub input: Option<PathBuf>,
+    /// Pictures that are asked for beside the record, by experiments that draw.
+    pub drawings: Drawings,
     /// Where to say how far it is.
     pub progress: Progress,
 }

@@ -16,17 +16,10 @@ const SIX: [(&str, &str, &str); 6] = [
         "What does preparing the data cost, and where does the speed go between one worker and many?",
     ),
     ("aes-instructions", "AES instructions", "What do AES instructions bring?"),
-    (
-        "maze",
-        "Maze on the GPU",
-        "How fast does a maze grow by a cellular automaton, and do branches cost more than selects?",
-    ),
+    ("maze", "Maze on the GPU", ""),
     ("s-des", "S-DES on threads", ""),
     ("comba", "Long integers", ""),
 ];
-
-/// Published figures of experiments that have no code here yet.
-const MAZE: &str = include_str!("../../published/maze_fps.csv");
 
 const PARTS: [(&str, &str); 6] = [
     ("/*PAGE.CSS*/", include_str!("../../report/page.css")),
@@ -65,7 +58,7 @@ fn experiment(name: &str, records: &[Record]) -> Value {
         "name": name,
         "title": six.map_or(name, |(_, title, _)| title),
         "question": question.or(six.map(|(.., question)| *question)),
-        "published": published.or((name == "maze").then_some(MAZE)),
+        "published": published,
         "record": record.map(slim),
     })
 }

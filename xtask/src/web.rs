@@ -1,0 +1,54 @@
+//! `cargo xtask web`: builds the maze's page and the lab's page beside it, into `web/dist/`; as a stage of the tests it is also
+//! opened in Chromium, whose software device (SwiftShader) needs no card.
+//!
+//! ```text
+//! web/src/, lab/shaders/maze.wgsl ──> tsc, vite ──> web/dist/index.html, assets/
+//! lab/records/ ──> cipherloom-lab report ─────────> web/dist/report.html   (the second view)
+//! ```
+
+use crate::chore::Program;
+use crate::{debian, place};
+use anyhow::Result;
+use std::path::PathBuf;
+
+const BUILD: [(&str, &str); 2] = [("node", "nodejs"), ("npm", "npm")];
+const TEST: [(&str, &str); 1] = [("chromium", "chromium")];
+
+/// Builds the page.
+///
+/// # Errors
+/// If something it needs cannot be had, or a type or a record is wrong.
+pub(crate) fn build() -> Result<PathBuf> {
+    debian::ensure(&BUILD)?;
+    let folder = place::root().join("web");
+    let npm = || Program::new("npm").folder(&folder);
+    npm().args(["ci", "--silent", "--no-audit", "--no-fund"]).run()?;
+    npm().args(["run", "--silent", "build"]).run()?;
+    let built = folder.join("dist");
+    Program::cargo()
+        .folder(place::root())
+        .args(["run", "--release", "--locked", "--package", "cipherloom-lab", "--", "report", "lab/records"])
+        .arg("-o")
+        .arg(built.join("report.html"))
+        .run()?;
+    println!("built {}; serve this folder from localhost or by https", built.display());
+    Ok(built)
+}
+
+/// Builds the page and has the browser use it; screenshots go to `target/web/` for somebody to look at.
+///
+/// # Errors
+/// If it does not build, or the page has a fault.
+pub(crate) fn stage() -> Result<()> {
+    debian::ensure(&TEST)?;
+    let built = build()?;
+    let shots = place::target().join("web");
+    Program::new("node")
+        .folder(place::root().join("web"))
+        .arg("test/page.mjs")
+        .arg(&built)
+        .arg(&shots)
+        .run()?;
+    println!("screenshots in {}", shots.display());
+    Ok(())
+}
