@@ -65,7 +65,12 @@ fn reason(fault: &Fault) -> String {
         Fault::InvalidPath { .. } => {
             "there is a key with empty parts, `.` or `..` between its slashes; such keys cannot be processed".to_owned()
         }
-        Fault::Precondition { .. } | Fault::AlreadyExists { .. } => "it was changed by somebody else meanwhile".to_owned(),
+        Fault::Precondition { .. } | Fault::AlreadyExists { .. } => match code(&told) {
+            None | Some("PreconditionFailed" | "ConditionalRequestConflict") => {
+                "it was changed by somebody else meanwhile".to_owned()
+            }
+            Some(code) => format!("the store refuses the write ({code}), which it should do only if the object is there"),
+        },
         _ if told.contains("169.254.") => {
             "no credentials in the environment, and no service that gives any; set AWS_ACCESS_KEY_ID and \
              AWS_SECRET_ACCESS_KEY"
@@ -78,6 +83,11 @@ fn reason(fault: &Fault) -> String {
         }
         _ => plain(&told),
     }
+}
+
+/// The code in a store's answer in XML.
+fn code(told: &str) -> Option<&str> {
+    told.split_once("<Code>")?.1.split_once("</Code>").map(|(code, _)| code)
 }
 
 /// The fault with its causes.
@@ -136,6 +146,12 @@ mod tests {
         assert!(text.starts_with("cannot read the object: this machine's clock"), "{text}");
         let text = reason(&fault("GET https://host/key?sig=secret failed\nbecause of this"));
         assert_eq!(text, "Generic S3 error: GET failed because of this");
+        let refused = |code: &str| Fault::Precondition {
+            path: "a".to_owned(),
+            source: format!("<Error><Code>{code}</Code></Error>").into(),
+        };
+        assert!(reason(&refused("PreconditionFailed")).contains("somebody else"));
+        assert!(reason(&refused("NotSupported")).contains("refuses the write (NotSupported)"));
         assert!(reason(&fault(&"long ".repeat(1000))).len() < 400);
     }
 }
