@@ -14,7 +14,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 17] = [
+const STAGES: [Stage; 16] = [
     Stage { name: "format", run: formatting },
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
@@ -25,7 +25,6 @@ const STAGES: [Stage; 17] = [
     Stage { name: "interop", run: interop },
     Stage { name: "stores", run: stores::run },
     Stage { name: "python", run: python::run },
-    Stage { name: "scale", run: scale::run },
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
     Stage { name: "gpu", run: gpu::run },
@@ -34,8 +33,9 @@ const STAGES: [Stage; 17] = [
     Stage { name: "deny", run: deny::run },
 ];
 
-/// Stages that run only where they are asked for by name.
-const ON_REQUEST: [Stage; 1] = [Stage { name: "notebook", run: scale::notebook }];
+/// Stages that run only where they are asked for by name: a cluster and a notebook take minutes each.
+const ON_REQUEST: [Stage; 2] =
+    [Stage { name: "scale", run: scale::run }, Stage { name: "notebook", run: scale::notebook }];
 
 /// The library runs its pipelines on one thread where this variable says so, which is the serial twin of every
 /// parallel path: both must give the same output.
