@@ -89,7 +89,7 @@ impl Adapters {
     pub fn open(&self, wanted: Option<&str>) -> Result<Context, Error> {
         let reports = self.reports();
         if reports.is_empty() {
-            let reason = "no driver for Vulkan, Metal, Direct3D 12 or OpenGL was found".to_owned();
+            let reason = "no driver for Vulkan, Metal or Direct3D 12 was found".to_owned();
             return Err(Error::NoDevice { api: "wgpu", reason });
         }
         let number = match wanted {
