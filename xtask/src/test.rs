@@ -1,7 +1,8 @@
 //! `cargo xtask test`: everything that continuous integration runs, in order, each stage with its time.
 //!
 //! The quick stages come first, so that a slip is told within a minute; the long ones build on what the earlier ones
-//! have compiled. Two profiles are built (dev and release) and one feature set, so nothing is compiled twice.
+//! have compiled. Two profiles are built (dev and release), each with one choice of features. Stages that need other flags
+//! build a set of their own: `gpu` (dynamic), `python`, `fuzz`.
 
 use crate::chore::Program;
 use crate::{deny, fuzz, gpu, interop, lab, layers, place, python, report, scale, stores, vectors, web};
