@@ -1,8 +1,8 @@
 // The automaton on the graphics device: pipelines from the lab's shader, two buffers of cells that take turns, and the frames'
 // numbers in a ring of slots.
 
-import shader from "../../lab/shaders/maze.wgsl?raw";
 import { DOTS_CHANCE, plot, type Rule, type Setting } from "./automaton";
+import { shader } from "./shader";
 
 export type Form = "branches" | "selects";
 

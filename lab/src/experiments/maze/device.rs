@@ -12,8 +12,13 @@ use cipherloom_gpu::Error;
 use cipherloom_gpu::webgpu::{Context, wgpu};
 use std::rc::Rc;
 
-/// The one source for every device.
-pub const SHADER: &str = include_str!("../../../shaders/maze.wgsl");
+/// The one source for every device, joined as the page does.
+pub const SHADER: &str = concat!(
+    include_str!("../../../shaders/maze/cells.wgsl"),
+    include_str!("../../../shaders/maze/branches.wgsl"),
+    include_str!("../../../shaders/maze/selects.wgsl"),
+    include_str!("../../../shaders/maze/frames.wgsl"),
+);
 
 /// Frames in one submission.
 const SLOTS: u32 = 64;
