@@ -27,7 +27,8 @@ pub(crate) fn check_others(sources: &[Source]) -> Vec<Violation> {
     let mut violations = Vec::new();
     for source in sources {
         violations.extend(name_and_length(source));
-        if !["//", "/*"].iter().any(|opening| source.text.starts_with(opening)) {
+        let opening = source.text.trim_start_matches("\"use strict\";").trim_start();
+        if !["//", "/*"].iter().any(|comment| opening.starts_with(comment)) {
             let words = "a file opens with a comment: what it is, and why";
             violations.push(Violation::new(&source.path, words));
         }
@@ -81,6 +82,7 @@ mod tests {
         };
         assert!(words("lab/shaders/a.wgsl", &"// b\n".repeat(MOST_LINES)).is_empty());
         assert!(words("lab/shaders/a.wgsl", &"// b\n".repeat(MOST_LINES + 1))[0].contains("401 lines"));
+        assert!(words("lab/report/a.js", "\"use strict\";\n// b").is_empty());
         assert!(words("web/src/util.ts", "// b")[0].contains("`util`"));
         assert!(words("web/src/a.ts", "import b;")[0].contains("opens with"));
     }

@@ -64,7 +64,12 @@ impl Program {
     /// # Errors
     /// If the driver refuses.
     pub fn new(context: &Rc<Context>, rule: Rule, form: Form) -> Result<Program, Error> {
-        let pipeline = context.pipeline(SHADER, &format!("{}_{}", rule.name(), form.name()))?;
+        Program::of(SHADER, context, rule, form)
+    }
+
+    /// Compiles it from another source: a test of what is told where a driver miscomputes.
+    pub(super) fn of(source: &str, context: &Rc<Context>, rule: Rule, form: Form) -> Result<Program, Error> {
+        let pipeline = context.pipeline(source, &format!("{}_{}", rule.name(), form.name()))?;
         Ok(Program { context: Rc::clone(context), pipeline })
     }
 }
