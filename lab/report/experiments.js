@@ -120,10 +120,11 @@ const EXPERIMENTS = {
     const theirs = published.filter(row => row.task === "generate").map(row => ({ name: `published ${row.gpu}`, x: Number(row.size), y: Number(row.frames_per_s), published: true }));
     const grown = (record?.series ?? []).filter(s => s.factors.task === "grow");
     const runner = s => `${s.factors.device}, ${s.variant}`;
-    const whole = d3.rollups(grown, parts => ({ frames: d3.sum(parts, s => s.factors.frames), ns: d3.sum(parts, s => s.factors.frames * median(s).estimate) }), runner, s => s.factors.size)
-      .flatMap(([name, sizes]) => sizes.map(([x, { frames, ns }]) => ({ name, x, y: 1e9 * frames / ns })));
+    // A device that was too slow for all eight parts has no whole.
+    const whole = d3.rollups(grown, parts => ({ isWhole: parts.length === 8, frames: d3.sum(parts, s => s.factors.frames), ns: d3.sum(parts, s => s.factors.frames * median(s).estimate) }), runner, s => s.factors.size)
+      .flatMap(([name, sizes]) => sizes.filter(([, { isWhole }]) => isWhole).map(([x, { frames, ns }]) => ({ name, x, y: 1e9 * frames / ns })));
     lines(parent, { id: "maze-rate", title: "Frames per second while a maze grows", rows: [...whole, ...theirs], isBinary: true, xLabel: "cells along a side", yLabel: "frames/s",
-      caption: "Higher is faster. Published: GPUs of phones and tablets, 2010 to 2013; 60 is the screens' limit." });
+      caption: "Higher is faster. Published: GPUs of phones and tablets, 2010 to 2013; 60 is the screens' limit. llvmpipe is a driver in software, on the processor's cores." });
     const largest = d3.rollup(grown, group => d3.max(group, s => s.factors.size), runner);
     const parts = grown.filter(s => s.factors.size === largest.get(runner(s)))
       .map(s => point(s, s.factors.part, `${runner(s)}, ${s.factors.size} cells a side`, ns => 1e9 / ns));

@@ -65,6 +65,7 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_message(self.what.clone());
         }
+        self.tell();
     }
 
     /// One step is done.
@@ -72,7 +73,13 @@ impl Progress {
         self.done += 1;
         if let Some(bar) = &self.bar {
             bar.inc(1);
-        } else if self.told.checked_add(QUIET).is_some_and(|next| Instant::now() >= next) {
+        }
+        self.tell();
+    }
+
+    /// The line for a log, if it is time for one.
+    fn tell(&mut self) {
+        if self.bar.is_none() && self.told.checked_add(QUIET).is_some_and(|next| Instant::now() >= next) {
             self.told = Instant::now();
             let seconds = self.start.elapsed().as_secs();
             eprintln!("{}: {}/{} after {seconds} s: {}", self.name, self.done, self.total, self.what);

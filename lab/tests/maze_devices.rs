@@ -58,11 +58,12 @@ fn every_frame_is_the_oracle_s_in_both_forms() {
 }
 
 #[test]
-fn twenty_seeds_of_five_sizes_are_perfect_and_solved() {
+fn twenty_seeds_of_six_sizes_are_perfect_and_solved() {
     for context in devices() {
         let programs =
             Form::ALL.map(|form| Rule::ALL.map(|rule| Rc::new(Program::new(&context, rule, form).unwrap())));
-        for (width, height) in [(9, 7), (17, 33), (33, 29), (49, 65), (65, 65)] {
+        // The last is more than a workgroup and a submission hold, and many times a row.
+        for (width, height) in [(9, 7), (17, 33), (33, 29), (49, 65), (65, 65), (129, 129)] {
             for seed in 0..20 {
                 let setting = Setting::new(width, height, seed);
                 let expected = Life::grown(&setting).cells;
@@ -73,8 +74,11 @@ fn twenty_seeds_of_five_sizes_are_perfect_and_solved() {
                     let grown = finished(grow, setting, &setting.plot());
                     assert_eq!(Verdict::on(&setting, &expected, &grown), Verdict::Perfect, "{name}");
                     assert_eq!(unfilled(&finished(fill, setting, &grown)), way, "{name}");
-                    let dotted = setting.with_chance(DOTS_CHANCE);
-                    assert_eq!(trail(&finished(dots, dotted, &grown)), way, "{name}");
+                    // Dots take thousands of frames in large mazes: two seeds are enough there.
+                    if width <= 65 || seed < 2 {
+                        let dotted = setting.with_chance(DOTS_CHANCE);
+                        assert_eq!(trail(&finished(dots, dotted, &grown)), way, "{name}");
+                    }
                 }
             }
         }

@@ -31,12 +31,12 @@ export function plot({ width, height }: Setting): Uint32Array<ArrayBuffer> {
   return cells;
 }
 
-const kind = (cell: number) => cell & 7;
+export const kind = (cell: number) => cell & 7;
 const direction = (cell: number) => (cell >> 3) & 3;
 const opposite = (side: number) => (side + 2) & 3;
 const parent = (cell: number) => (cell & HAS_PARENT ? (cell >> 9) & 3 : NOBODY);
 const towards = (what: number, side: number) => what | (side << 3);
-const isPassage = (cell: number) => kind(cell) >= OPEN;
+export const isPassage = (cell: number) => kind(cell) >= OPEN;
 
 /** PCG4D (Jarzynski, Olano, "Hash Functions for GPU Rendering", JCGT 9(3), 2020); one of its four words. */
 function random(x: number, y: number, frame: number, seed: number, word: 0 | 1 | 2): number {
@@ -210,47 +210,40 @@ function dot(frame: Frame, x: number, y: number, entered: number, shunned: numbe
 const RULES = { grow, fill, dots };
 
 /** The cells after one frame. */
-export function step(rule: Rule, setting: Setting, number: number, cells: Uint32Array): Uint32Array<ArrayBuffer> {
-  const next = Uint32Array.from(cells);
+export function step(rule: Rule, setting: Setting, number: number, cells: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const next = cells.slice();
   RULES[rule](new Frame(setting, cells, number), next);
   return next;
 }
+
+/** The setting with the chance that this rule wants. */
+export function withChanceOf(rule: Rule, setting: Setting): Setting {
+  return rule === "dots" ? { ...setting, chance: DOTS_CHANCE } : setting;
+}
+
+/** Passages as they were grown: without dots, fillings and trails. */
+export function passages(cells: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  return cells.map(cell => isPassage(cell) ? OPEN : cell);
+}
+
+/** Whether the rule goes on after this frame. */
+export function goesOn(rule: Rule, setting: Setting, before: Uint32Array, after: Uint32Array): boolean {
+  switch (rule) {
+    case "grow": return after.some(isUnsettled);
+    case "fill": return after.some((cell, index) => cell !== before[index]);
+    case "dots": return !(after[setting.width + 1]! & TRAIL);
+  }
+}
+
+/** Nobody has decided yet what becomes of it. */
+export function isUnsettled(cell: number): boolean { return kind(cell) === FLOOR || kind(cell) === HEAD || kind(cell) === RESERVED; }
 
 /** Follows a rule to its end. */
 export function live(rule: Rule, setting: Setting, cells: Uint32Array<ArrayBuffer>): { cells: Uint32Array<ArrayBuffer>; frames: number } {
   for (let number = 0; ; number++) {
     const next = step(rule, setting, number, cells);
-    const goesOn = rule === "grow" ? next.some(cell => [FLOOR, HEAD, RESERVED].includes(kind(cell)))
-      : rule === "fill" ? next.some((cell, index) => cell !== cells[index])
-      : !(next[setting.width + 1]! & TRAIL);
+    const isOn = goesOn(rule, setting, cells, next);
     cells = next;
-    if (!goesOn) return { cells, frames: number + 1 };
+    if (!isOn) return { cells, frames: number + 1 };
   }
-}
-
-/** The shortest way from start to goal by breadth-first search, as indices in rising order; null if there is none. */
-export function shortestWay({ width, height }: Setting, cells: Uint32Array): number[] | null {
-  const before = new Int32Array(cells.length).fill(-1);
-  const [start, goal] = [width + 1, width * (height - 1) - 2];
-  const queue = [start];
-  before[start] = start;
-  for (let i = 0; i < queue.length; i++) {
-    const at = queue[i]!;
-    for (const next of [at - width, at + 1, at + width, at - 1]) {
-      if (isPassage(cells[next]!) && before[next]! < 0) {
-        before[next] = at;
-        queue.push(next);
-      }
-    }
-  }
-  if (before[goal]! < 0) return null;
-  const way = [goal];
-  while (way.at(-1) !== start) way.push(before[way.at(-1)!]!);
-  return way.sort((a, b) => a - b);
-}
-
-/** The way that a solution shows. */
-export function shownWay(rule: Rule, cells: Uint32Array): number[] {
-  const indices = [...cells.keys()];
-  return indices.filter(index => rule === "dots" ? cells[index]! & TRAIL : kind(cells[index]!) === OPEN);
 }

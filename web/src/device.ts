@@ -1,16 +1,16 @@
 // The automaton on the graphics device: pipelines from the lab's shader, two buffers of cells that take turns, and the frames'
 // numbers in a ring of slots.
 
-import shader from "../../lab/shaders/maze.wgsl?raw";
-import { DOTS_CHANCE, plot, type Rule, type Setting } from "./automaton";
-
-export type Form = "branches" | "selects";
+import { plot, withChanceOf, type Rule, type Setting } from "./automaton";
+import type { Engine, Form, Growing } from "./engine";
+import { shader } from "./shader";
 
 const SLOTS = 64, STRIDE = 256;
 const GROUP = [16, 8] as const;
 
 /** A device with every rule in both forms. */
-export class Device {
+export class Device implements Engine<Maze> {
+  readonly isDevice = true;
   readonly gpu: GPUDevice;
   readonly name: string;
   /** A device in software: browsers that have no other cannot show a canvas of WebGPU either. */
@@ -58,6 +58,8 @@ export class Device {
     return Math.floor(Math.min(this.gpu.limits.maxStorageBufferBindingSize, this.gpu.limits.maxBufferSize) / 4);
   }
 
+  maze(setting: Setting): Maze { return new Maze(this, setting); }
+
   pipeline(rule: Rule, form: Form): GPUComputePipeline {
     return this.pipelines.get(`${rule}_${form}`)!;
   }
@@ -69,7 +71,7 @@ export class Device {
 }
 
 /** A maze on a device. */
-export class Maze {
+export class Maze implements Growing {
   readonly setting: Setting;
   readonly buffers: readonly [GPUBuffer, GPUBuffer];
   rule: Rule = "grow";
@@ -106,18 +108,18 @@ export class Maze {
     this.device.gpu.queue.writeBuffer(this.status, 0, new Uint32Array(2));
   }
 
-  /** Records so many frames, at most 64; the last of them reports. */
-  advance(encoder: GPUCommandEncoder, frames: number, form: Form): void {
-    const { width, height, seed, chance, finish } = this.setting;
+  /** So many frames, at most 64; the last of them reports. */
+  advance(frames: number, form: Form): void {
+    const { width, height, seed, chance, finish } = withChanceOf(this.rule, this.setting);
     const { gpu } = this.device;
     const count = Math.min(frames, SLOTS);
     const words = new Uint32Array(count * STRIDE / 4);
     for (let i = 0; i < count; i++) {
-      const often = this.rule === "dots" ? DOTS_CHANCE : chance;
-      words.set([width, height, this.frame + i, seed, often, finish, i === count - 1 ? 1 : 0, 0], i * STRIDE / 4);
+      words.set([width, height, this.frame + i, seed, chance, finish, i === count - 1 ? 1 : 0, 0], i * STRIDE / 4);
     }
     gpu.queue.writeBuffer(this.slots, 0, words);
     gpu.queue.writeBuffer(this.status, 0, new Uint32Array(1));
+    const encoder = gpu.createCommandEncoder();
     const pass = encoder.beginComputePass();
     pass.setPipeline(this.device.pipeline(this.rule, form));
     for (let i = 0; i < count; i++) {
@@ -125,6 +127,7 @@ export class Maze {
       pass.dispatchWorkgroups(Math.ceil(width / GROUP[0]), Math.ceil(height / GROUP[1]));
     }
     pass.end();
+    gpu.queue.submit([encoder.finish()]);
     this.frame += count;
   }
 
@@ -136,14 +139,9 @@ export class Maze {
   /** The cells now. */
   cells(): Promise<Uint32Array<ArrayBuffer>> { return this.read(this.current); }
 
-  /** Makes frames until the rule ends or so many are made. */
-  async finish(form: Form, most = 1 << 16): Promise<void> {
-    for (const start = this.frame; this.frame - start < most;) {
-      const encoder = this.device.gpu.createCommandEncoder();
-      this.advance(encoder, SLOTS, form);
-      this.device.gpu.queue.submit([encoder.finish()]);
-      if (!await this.goesOn()) break;
-    }
+  /** At least so many frames in a row, without asking. */
+  run(frames: number, form: Form): void {
+    for (const end = this.frame + frames; this.frame < end;) this.advance(SLOTS, form);
   }
 
   private async read(buffer: GPUBuffer): Promise<Uint32Array<ArrayBuffer>> {

@@ -3,21 +3,18 @@
 
 import shader from "./display.wgsl?raw";
 import type { Device, Maze } from "./device";
+import type { Display } from "./engine";
+import { channels, fit, onColours, placed } from "./look";
 
-// Floor, wall, head, reserved, open, dot, claimed, filled, way, ends, outside.
-const LIGHT = ["#d5dce6", "#2b3646", "#e07b00", "#f0b060", "#fbfcfe", "#1f6feb", "#8ab8ff", "#b9c3cf", "#d92f5f", "#14844c", "#f4f6f9"];
-const DARK = ["#1d2632", "#05080c", "#ffb454", "#a5682a", "#a9b6c6", "#0a4fd0", "#4a86e8", "#3d4856", "#ff4d7d", "#3ddc84", "#0d1117"];
-
-function channels(colours: string[]): Float32Array<ArrayBuffer> {
-  const numbers = colours.flatMap(colour => [1, 3, 5].map(at => parseInt(colour.slice(at, at + 2), 16) / 255).concat(1));
+function palette(colours: readonly string[]): Float32Array<ArrayBuffer> {
   const padded = new Float32Array(12 * 4);
-  padded.set(numbers);
+  padded.set(colours.flatMap(colour => [...channels(colour).map(channel => channel / 255), 1]));
   return padded;
 }
 
-export class Display {
+export class DeviceDisplay implements Display<Maze> {
   private readonly device: Device;
-  private readonly canvas: HTMLCanvasElement;
+  readonly canvas: HTMLCanvasElement;
   private readonly context: GPUCanvasContext | null;
   private readonly plain: CanvasRenderingContext2D | null;
   private isCopying = false;
@@ -45,22 +42,10 @@ export class Display {
     const usage = GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST;
     this.view = gpu.createBuffer({ size: 32, usage });
     this.colours = gpu.createBuffer({ size: 12 * 16, usage });
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    const paint = () => gpu.queue.writeBuffer(this.colours, 0, channels(dark.matches ? DARK : LIGHT));
-    dark.addEventListener("change", paint);
-    paint();
+    onColours(colours => gpu.queue.writeBuffer(this.colours, 0, palette(colours)));
   }
 
-  /** Follows the canvas' size on the page; says whether it changed. */
-  fit(): boolean {
-    const most = this.device.gpu.limits.maxTextureDimension2D;
-    const scale = window.devicePixelRatio || 1;
-    const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight].map(length => Math.max(1, Math.min(most, Math.round(length * scale))));
-    if (this.canvas.width === width && this.canvas.height === height) return false;
-    this.canvas.width = width!;
-    this.canvas.height = height!;
-    return true;
-  }
+  fit(): void { fit(this.canvas, this.device.gpu.limits.maxTextureDimension2D); }
 
   draw(maze: Maze): void {
     if (!this.context) return void this.copy(maze);
@@ -121,14 +106,10 @@ export class Display {
   private record(encoder: GPUCommandEncoder, maze: Maze, view: GPUTextureView): void {
     const { gpu } = this.device;
     const { width, height } = maze.setting;
-    const exact = Math.min(this.canvas.width / width, this.canvas.height / height);
-    // Whole pixels where there is room: walls of equal width.
-    const pixels = exact >= 2 ? Math.floor(exact) : exact;
+    const { left, top, pixels } = placed(this.canvas, maze.setting);
     const words = new Float32Array(8);
     new Uint32Array(words.buffer).set([width, height], 0);
-    words[2] = Math.floor((this.canvas.width - width * pixels) / 2);
-    words[3] = Math.floor((this.canvas.height - height * pixels) / 2);
-    words[4] = pixels;
+    words.set([left, top, pixels], 2);
     new Uint32Array(words.buffer)[5] = maze.rule === "fill" ? 1 : 0;
     gpu.queue.writeBuffer(this.view, 0, words);
     if (this.groups?.maze !== maze) {

@@ -2,9 +2,11 @@
 
 import "./page.css";
 import { check } from "./check";
-import { Device, type Form } from "./device";
-import { Display } from "./display";
+import { Device } from "./device";
+import { DeviceDisplay } from "./display";
+import type { Display, Engine, Form, Growing } from "./engine";
 import { Player, type Wishes } from "./player";
+import { PlainDisplay, Processor } from "./processor";
 import { tabs } from "./tabs";
 
 const part = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
@@ -12,6 +14,7 @@ const part = <T extends HTMLElement>(id: string) => document.getElementById(id) 
 const SIZES = [17, 33, 65, 129, 257, 513, 1025, 2049];
 const SPEEDS = [2, 8, 15, 30, 60, 120, 480, 1920, 3840];
 
+/** Nothing can be shown at all. */
 function message(title: string, words: string): void {
   const box = part("message");
   box.querySelector("h1")!.textContent = title;
@@ -20,19 +23,33 @@ function message(title: string, words: string): void {
   part("panel").hidden = true;
 }
 
+/** Why the processor works, not a device. */
+function notice(words: string): void {
+  part("notice").textContent = words;
+  part("notice").hidden = false;
+}
+
 function chosen(name: string): string {
   return document.querySelector<HTMLInputElement>(`input[name=${name}]:checked`)!.value;
 }
 
-function start(device: Device): Player {
+const canvas = () => part<HTMLCanvasElement>("picture");
+
+function start<Maze extends Growing>(engine: Engine<Maze>, display: Display<Maze>): { player: Player; uses: (engine: Engine<Growing>) => void } {
   const wishes: Wishes = { cells: 65, perSecond: 120, form: "branches", solver: "dots", again: true, paused: false };
   const size = part<HTMLSelectElement>("size");
   size.append(...SIZES.map(cells => new Option(`${cells} cells`, String(cells), cells === wishes.cells, cells === wishes.cells)));
-  const canvas = part<HTMLCanvasElement>("picture");
-  const display = new Display(device, canvas);
-  const player = new Player(device, display, canvas, wishes, () => tell());
+  const player = new Player(engine, display as Display<Growing>, wishes, () => tell());
   part("panel").hidden = false;
-  part("device").textContent = `Runs on ${device.name}.`;
+  let device: Device | null = null;
+  // The processor has one form of the rules, and nothing to be checked with.
+  const uses = (engine: Engine<Growing>) => {
+    device = engine instanceof Device ? engine : null;
+    part("device").textContent = `Runs on ${engine.name}.`;
+    part<HTMLButtonElement>("check").disabled = !device;
+    part<HTMLFieldSetElement>("forms").disabled = !device;
+  };
+  uses(engine);
 
   const speed = part<HTMLInputElement>("speed");
   const read = () => {
@@ -54,7 +71,7 @@ function start(device: Device): Player {
 
   async function save(): Promise<void> {
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(await display.picture(player.maze));
+    link.href = URL.createObjectURL(await player.picture());
     const { width, height, seed } = player.maze.setting;
     link.download = `maze-${width}x${height}-${seed}.png`;
     link.click();
@@ -62,14 +79,21 @@ function start(device: Device): Player {
   }
 
   async function examine(): Promise<void> {
+    if (!device) return;
     const button = part<HTMLButtonElement>("check");
     button.disabled = true;
     const was = wishes.paused;
     wishes.paused = true;
-    part("checked").textContent = await check(device, words => { part("checked").textContent = words; });
-    wishes.paused = was;
-    button.disabled = false;
-    tell();
+    try {
+      part("checked").textContent = await check(device, words => { part("checked").textContent = words; });
+    } catch (error) {
+      if (!(error instanceof DOMException)) throw error;
+      part("checked").textContent = "Not checked: the device was lost meanwhile.";
+    } finally {
+      wishes.paused = was;
+      button.disabled = !device;
+      tell();
+    }
   }
 
   function tell(): void {
@@ -94,7 +118,7 @@ function start(device: Device): Player {
   }
 
   tell();
-  return player;
+  return { player, uses };
 }
 
 function keys(show: (index: number) => void): void {
@@ -132,13 +156,30 @@ function keys(show: (index: number) => void): void {
 keys(tabs());
 // A panel that covers half of a phone's picture begins folded.
 if (matchMedia("(max-width: 40rem)").matches) part("more").hidden = true;
+/** The browser's device, or in words why there is none. */
+async function opened(): Promise<Device | string> {
+  try {
+    return await Device.open();
+  } catch (error) {
+    return `The graphics device cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
 try {
-  const device = await Device.open();
+  const device = await opened();
   if (typeof device === "string") {
-    message("The maze needs WebGPU", `${device} Chrome and Edge from 113, Safari from 26 and Firefox from 141 have it on most machines. The other view works without.`);
+    start(new Processor(), new PlainDisplay(canvas()));
+    notice(`${device} The maze grows on the processor instead. Chrome and Edge from 113, Safari from 26 and Firefox from 141 have WebGPU on most machines.`);
   } else {
-    start(device);
-    void device.gpu.lost.then(({ message: words }) => message("The graphics device was lost", `${words || "The driver did not say why."} Load the page again; a smaller size asks less of it.`));
+    const { player, uses } = start(device, new DeviceDisplay(device, canvas()));
+    void device.gpu.lost.then(({ message: words }) => {
+      // A canvas keeps its first kind of context, so the processor draws into another one.
+      canvas().replaceWith(canvas().cloneNode());
+      const processor = new Processor();
+      player.change(processor, new PlainDisplay(canvas()), was => processor.resumed(was));
+      uses(processor);
+      notice(`The graphics device was lost (${words.replace(/\.$/, "") || "its driver did not say why"}). The processor goes on with the same maze; load the page again to try the device.`);
+    });
   }
 } catch (error) {
   message("The maze cannot run here", `${error instanceof Error ? error.message : String(error)} A newer browser or driver may help.`);

@@ -1,24 +1,33 @@
 // The oracle beside the page's own thread, so that a large maze does not stop the picture.
 
-import { shownWay, type Rule, type Setting } from "./automaton";
-import { oracle, sha256, verdictOn, type Verdict } from "./verdict";
+import type { Rule, Setting } from "./automaton";
+import { shownWay } from "./proof";
+import { oracle, sha256, verdictAlone, verdictOn, type Verdict } from "./verdict";
 
-/** What a device made, and of which maze. */
-export interface Question { id: number; setting: Setting; rule: Rule; cells: Uint32Array<ArrayBuffer> }
+/** How many frames will this maze take? */
+export interface Forecast { id: number; setting: Setting }
+/** What was made, of which maze, and whether by a device. */
+export interface Question { id: number; setting: Setting; rule: Rule; isDevice: boolean; cells: Uint32Array<ArrayBuffer> }
 export interface Answer { id: number; digest: string; verdict: Verdict }
+export interface Forecasted { id: number; frames: number }
 
 let last: { key: string; made: ReturnType<typeof oracle> } | null = null;
 
-self.onmessage = async ({ data }: MessageEvent<Question>) => {
-  const { id, setting, rule, cells } = data;
+function made(setting: Setting): ReturnType<typeof oracle> {
   const key = JSON.stringify(setting);
   if (last?.key !== key) last = { key, made: oracle(setting) };
-  const { made } = last;
+  return last.made;
+}
+
+self.onmessage = async ({ data }: MessageEvent<Question | Forecast>) => {
+  if (!("cells" in data)) return self.postMessage({ id: data.id, frames: made(data.setting).frames } satisfies Forecasted);
+  const { id, setting, rule, isDevice, cells } = data;
+  const right = made(setting);
   let verdict: Verdict;
-  if (rule === "grow") verdict = verdictOn(setting, made.cells, cells);
+  if (rule === "grow") verdict = isDevice ? verdictOn(setting, right.cells, cells) : verdictAlone(setting, cells);
   else {
     const shown = shownWay(rule, cells);
-    const isShortest = shown.length === made.way.length && shown.every((index, place) => index === made.way[place]);
+    const isShortest = shown.length === right.way.length && shown.every((index, place) => index === right.way[place]);
     verdict = isShortest ? { word: "perfect", words: "the shortest way by breadth-first search" } : { word: "broken walls", words: "this is not the shortest way" };
   }
   self.postMessage({ id, digest: await sha256(cells), verdict } satisfies Answer);

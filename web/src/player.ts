@@ -1,9 +1,9 @@
 // A maze's life on the page: it grows, is compared with the oracle, is solved, is compared again; then the next one.
 
-import { settingOf, type Rule, type Setting } from "./automaton";
-import { Maze, type Device, type Form } from "./device";
-import type { Display } from "./display";
-import type { Answer, Question } from "./oracle.worker";
+import { passages, settingOf, type Rule, type Setting } from "./automaton";
+import type { Display, Engine, Form, Growing } from "./engine";
+import type { Answer, Forecast, Forecasted, Question } from "./oracle.worker";
+import { GRACE } from "./verdict";
 
 export type Phase = "growing" | "grown" | "solving" | "solved";
 export type Badge = { state: "waiting" | "checking" | "perfect" | "wrong"; words: string; digest: string };
@@ -37,12 +37,11 @@ const odd = (length: number) => Math.max(5, 2 * Math.floor(length / 2) + 1);
 const HOLD = 2500;
 
 export class Player {
-  maze: Maze;
+  maze: Growing;
   phase: Phase = "growing";
   badge: Badge = { state: "waiting", words: "", digest: "" };
-  private readonly device: Device;
-  private readonly display: Display;
-  private readonly canvas: HTMLCanvasElement;
+  private engine: Engine<Growing>;
+  private display: Display<Growing>;
   private readonly wishes: Wishes;
   private readonly tell: () => void;
   private readonly worker = new Worker(new URL("./oracle.worker.ts", import.meta.url), { type: "module" });
@@ -53,35 +52,69 @@ export class Player {
   private isAsking = false;
   private next: { at: number; act: () => void } | null = null;
   private question = 0;
+  /** After so many frames a maze that still grows has stopped growing. */
+  private most = Infinity;
 
-  constructor(device: Device, display: Display, canvas: HTMLCanvasElement, wishes: Wishes, tell: () => void) {
-    this.device = device;
+  /** The display must be the engine's own. */
+  constructor(engine: Engine<Growing>, display: Display<Growing>, wishes: Wishes, tell: () => void) {
+    this.engine = engine;
     this.display = display;
-    this.canvas = canvas;
     this.wishes = wishes;
     this.tell = tell;
     this.seed = this.asked.seed ?? Math.floor(Math.random() * 2 ** 31);
-    this.worker.onmessage = ({ data }: MessageEvent<Answer>) => this.judged(data);
+    this.worker.onmessage = ({ data }: MessageEvent<Answer | Forecasted>) => {
+      if (!("frames" in data)) this.judged(data);
+      else if (data.id === this.question) this.most = data.frames + GRACE;
+    };
     display.fit();
-    this.maze = new Maze(device, this.setting());
+    this.maze = engine.maze(this.setting());
+    this.foresee();
     requestAnimationFrame(time => this.turn(time));
   }
 
   private setting(): Setting {
-    const { width, height } = this.canvas;
+    const { width, height } = this.display.canvas;
     const short = Math.min(width, height);
     let [columns, rows] = [width, height].map(length => odd(this.wishes.cells * length / short)) as [number, number];
-    while (columns * rows > this.device.mostCells) [columns, rows] = [odd(columns / 2), odd(rows / 2)];
     const setting = { ...settingOf(columns, rows, this.seed), ...this.asked, seed: this.seed };
-    return { ...setting, width: odd(setting.width), height: odd(setting.height) };
+    [columns, rows] = [odd(setting.width), odd(setting.height)];
+    while (columns * rows > this.engine.mostCells) [columns, rows] = [odd(columns / 2), odd(rows / 2)];
+    return { ...setting, width: columns, height: rows };
   }
+
+  /** Goes on with the same maze on another engine, from the frame that it has come to; one too large for it begins anew,
+   *  smaller. `resumed` is the maze on that engine. */
+  change<Maze extends Growing>(engine: Engine<Maze>, display: Display<Maze>, resumed: (was: Growing) => Maze): void {
+    const was = this.maze;
+    [this.engine, this.display] = [engine, display as Display<Growing>];
+    display.fit();
+    this.isAsking = false;
+    const { width, height } = was.setting;
+    if (width * height > engine.mostCells) return this.grow(true);
+    this.maze = resumed(was);
+    was.close();
+    // What was not answered yet is asked again.
+    if (this.badge.state === "checking") this.phase = this.phase === "grown" ? "growing" : "solving";
+    if (this.phase === "solving" && was.rule === "grow") this.phase = "growing";
+    this.tell();
+  }
+
+  /** What is shown, as PNG. */
+  picture(): Promise<Blob> { return this.display.picture(this.maze); }
 
   /** A new maze, of the next seed unless it is the same one again. */
   grow(isSame = false): void {
     if (!isSame) this.seed = (this.seed + 1) >>> 0;
     this.maze.close();
-    this.maze = new Maze(this.device, this.setting());
+    this.isAsking = false;
+    this.maze = this.engine.maze(this.setting());
     this.become("growing");
+    this.foresee();
+  }
+
+  private foresee(): void {
+    this.most = Infinity;
+    if (this.engine.isDevice) this.worker.postMessage({ id: this.question, setting: this.maze.setting } satisfies Forecast);
   }
 
   /** Solves the maze that is shown; grown it must be. */
@@ -89,10 +122,16 @@ export class Player {
     if (this.phase === "growing" || this.phase === "solving") return;
     const { maze } = this;
     this.become("solving");
-    const cells = await maze.cells();
+    let cells: Uint32Array<ArrayBuffer>;
+    try {
+      cells = await maze.cells();
+    } catch (error) {
+      // A lost device's maze goes on elsewhere, which solves it when it has been looked at again.
+      if (!(error instanceof DOMException)) throw error;
+      return;
+    }
     if (this.maze !== maze) return;
-    // Passages as they were grown: without dots, fillings and trails.
-    maze.begin(this.wishes.solver, cells.map(cell => (cell & 7) >= 4 ? 4 : cell));
+    maze.begin(this.wishes.solver, passages(cells));
   }
 
   private become(phase: Phase): void {
@@ -119,37 +158,35 @@ export class Player {
     const frames = Math.floor(this.due);
     this.due -= frames;
     if (frames > 0 && !this.isAsking) {
-      const encoder = this.device.gpu.createCommandEncoder();
-      maze.advance(encoder, frames, this.wishes.form);
-      this.device.gpu.queue.submit([encoder.finish()]);
+      maze.advance(frames, this.wishes.form);
       void this.ask(maze);
     }
     this.display.draw(maze);
   }
 
   /** Asks the device whether the maze goes on; no frames are made meanwhile, so that they never pile up. */
-  private async ask(maze: Maze): Promise<void> {
+  private async ask(maze: Growing): Promise<void> {
     this.isAsking = true;
     try {
-      const goesOn = await maze.goesOn();
+      const goesOn = await maze.goesOn() && (this.phase !== "growing" || maze.frame < this.most);
       if (maze === this.maze && !goesOn && (this.phase === "growing" || this.phase === "solving")) await this.ended(maze);
     } catch (error) {
       // A maze that was closed meanwhile has no answer; a lost device is told by itself.
       if (maze === this.maze && !(error instanceof DOMException)) throw error;
     } finally {
-      this.isAsking = false;
+      if (maze === this.maze) this.isAsking = false;
       this.tell();
     }
   }
 
-  private async ended(maze: Maze): Promise<void> {
+  private async ended(maze: Growing): Promise<void> {
     const isGrown = this.phase === "growing";
     this.phase = isGrown ? "grown" : "solved";
     this.badge = { state: "checking", words: "comparing with the processor", digest: "" };
     this.tell();
     const cells = await maze.cells();
     if (maze !== this.maze) return;
-    const question: Question = { id: ++this.question, setting: maze.setting, rule: maze.rule, cells };
+    const question: Question = { id: ++this.question, setting: maze.setting, rule: maze.rule, isDevice: this.engine.isDevice, cells };
     this.worker.postMessage(question, [cells.buffer]);
     const act = () => { if (isGrown) void this.solve(); else this.grow(); };
     if (this.wishes.again) this.next = { at: this.last + HOLD, act };
@@ -158,6 +195,8 @@ export class Player {
   private judged({ id, digest, verdict }: Answer): void {
     if (id !== this.question) return;
     const isRight = verdict.word === "perfect";
+    // What is wrong is neither solved nor followed by the next one: it stays to be seen.
+    if (!isRight) this.next = null;
     this.badge = { state: isRight ? "perfect" : "wrong", words: `${verdict.word}: ${verdict.words}`, digest };
     this.tell();
   }

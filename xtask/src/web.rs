@@ -2,8 +2,8 @@
 //! opened in Chromium, whose software device (SwiftShader) needs no card.
 //!
 //! ```text
-//! web/src/, lab/shaders/maze.wgsl ──> tsc, vite ──> web/dist/index.html, assets/
-//! lab/records/ ──> cipherloom-lab report ─────────> web/dist/report.html   (the second view)
+//! web/src/, lab/shaders/maze/ ──> tsc, vite ──> web/dist/index.html, assets/
+//! lab/records/ ──> cipherloom-lab report ─────> web/dist/report.html   (the second view)
 //! ```
 
 use crate::chore::Program;

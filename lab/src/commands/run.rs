@@ -35,9 +35,15 @@ pub struct Options {
     /// Also draw how a maze grows and is solved, as an animated PNG (maze)
     #[arg(long, value_name = "FILE")]
     apng: Option<PathBuf>,
+    /// Also draw how a maze grows and is solved, as a GIF (maze)
+    #[arg(long, value_name = "FILE")]
+    gif: Option<PathBuf>,
     /// Cells along a side of the maze that is drawn, odd
-    #[arg(long, value_name = "NUMBER", default_value_t = 129, value_parser = odd_side)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 129, value_parser = drawn_side)]
     cells: u32,
+    /// Sizes to run instead of the usual ones, in cells along a side, odd and rising (maze)
+    #[arg(long, value_name = "NUMBER,…", value_delimiter = ',', value_parser = measured_side)]
+    sides: Vec<u32>,
     /// The folder for files that are measured; in memory if left out and the system has such a place
     #[arg(long, value_name = "FOLDER")]
     scratch: Option<PathBuf>,
@@ -83,10 +89,19 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn odd_side(text: &str) -> Result<u32, String> {
+fn drawn_side(text: &str) -> Result<u32, String> {
+    odd_side(text, 5, 1025)
+}
+
+/// A life of fewer cells is too short to be cut into parts.
+fn measured_side(text: &str) -> Result<u32, String> {
+    odd_side(text, 33, 16_385)
+}
+
+fn odd_side(text: &str, least: u32, most: u32) -> Result<u32, String> {
     match text.parse() {
-        Ok(side) if side % 2 == 1 && (5..=1025).contains(&side) => Ok(side),
-        _ => Err("an odd number from 5 to 1025".to_owned()),
+        Ok(side) if side % 2 == 1 && (least..=most).contains(&side) => Ok(side),
+        _ => Err(format!("an odd number from {least} to {most}")),
     }
 }
 
@@ -113,7 +128,13 @@ fn run_one(
         seed: options.seed,
         scratch: scratch.path().to_owned(),
         input: options.input.clone(),
-        drawings: Drawings { png: options.png.clone(), apng: options.apng.clone(), cells: options.cells },
+        sides: options.sides.clone(),
+        drawings: Drawings {
+            png: options.png.clone(),
+            apng: options.apng.clone(),
+            gif: options.gif.clone(),
+            cells: options.cells,
+        },
         progress: Progress::new(experiment.name()),
     };
     let (machine, mut build) = (Machine::read(), Build::read());

@@ -71,8 +71,10 @@ impl From<Published> for PublishedOrigin {
 pub struct Drawings {
     /// Where a still one goes.
     pub png: Option<PathBuf>,
-    /// Where a moving one goes.
+    /// Where a moving one goes, as PNG.
     pub apng: Option<PathBuf>,
+    /// Where a moving one goes, as GIF.
+    pub gif: Option<PathBuf>,
     /// How large what they show is, in cells along a side; odd.
     pub cells: u32,
 }
@@ -88,6 +90,8 @@ pub struct Context {
     pub scratch: PathBuf,
     /// A file to encrypt beside the built-in inputs, for experiments that take one.
     pub input: Option<PathBuf>,
+    /// Sizes that are asked for instead of the usual ones, by experiments that have such; usually none.
+    pub sides: Vec<u32>,
     /// Pictures that are asked for beside the record, by experiments that draw.
     pub drawings: Drawings,
     /// Where to say how far it is.

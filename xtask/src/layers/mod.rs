@@ -36,7 +36,9 @@ pub(crate) fn run() -> Result<()> {
     let root = place::root();
     let mut violations = crates::check()?;
     let sources = sources(&root)?;
+    let others = other_sources(&root)?;
     violations.extend(house::check(&sources));
+    violations.extend(house::check_others(&others));
     violations.extend(rooms::check(&sources));
     for violation in &violations {
         println!("{}: {}", violation.place, violation.words);
@@ -44,7 +46,7 @@ pub(crate) fn run() -> Result<()> {
     if !violations.is_empty() {
         bail!("{} broken rules of the house; ARCHITECTURE.md says who may import whom", violations.len());
     }
-    println!("layers: {} source files keep the rules of the house", sources.len());
+    println!("layers: {} source files keep the rules of the house", sources.len() + others.len());
     Ok(())
 }
 
@@ -57,15 +59,25 @@ pub(crate) struct Source {
 
 /// Every Rust file under the folders that hold ours, in order of path.
 fn sources(root: &Path) -> Result<Vec<Source>> {
+    found(root, &["crates", "bindings", "lab", "xtask", "fuzz"], &["rs"])
+}
+
+/// Shaders and scripts: they have no modules to be checked, but the same length and an opening that says what they are.
+fn other_sources(root: &Path) -> Result<Vec<Source>> {
+    found(root, &["crates", "lab", "web"], &["wgsl", "ts", "mjs", "js", "css"])
+}
+
+/// Files of these kinds under these folders, without what was built or comes from others.
+fn found(root: &Path, folders: &[&str], kinds: &[&str]) -> Result<Vec<Source>> {
     let mut found = Vec::new();
-    let mut folders: Vec<PathBuf> =
-        ["crates", "bindings", "lab", "xtask", "fuzz"].map(|name| root.join(name)).to_vec();
+    let mut folders: Vec<PathBuf> = folders.iter().map(|name| root.join(name)).collect();
     while let Some(folder) = folders.pop() {
         for entry in folder.read_dir().with_context(|| format!("cannot list {}", folder.display()))? {
             let path = entry?.path();
-            if path.is_dir() && !path.ends_with("target") {
+            let is_kind = |kind: &&str| path.extension().is_some_and(|extension| extension == *kind);
+            if path.is_dir() && !NOT_OURS.iter().any(|name| path.ends_with(name)) {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.is_file() && kinds.iter().any(|kind| is_kind(&kind)) {
                 let text = std::fs::read_to_string(&path)
                     .with_context(|| format!("cannot read {}", path.display()))?;
                 let relative = path.strip_prefix(root).unwrap_or(&path);
@@ -76,3 +88,6 @@ fn sources(root: &Path) -> Result<Vec<Source>> {
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
+
+/// Folders of what was built, and of what others wrote.
+const NOT_OURS: [&str; 4] = ["target", "dist", "node_modules", "vendor"];

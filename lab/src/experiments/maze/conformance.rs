@@ -16,8 +16,17 @@ pub(super) struct Finding {
     pub(super) form: String,
     pub(super) size: u32,
     pub(super) frames: u32,
+    /// For all of them, once.
+    pub(super) seconds: f64,
     pub(super) digest: String,
     pub(super) verdict: Verdict,
+}
+
+impl Finding {
+    /// For a cell in a frame.
+    pub(super) fn nanoseconds(&self) -> f64 {
+        self.seconds * 1e9 / (f64::from(self.frames) * f64::from(self.size).powi(2))
+    }
 }
 
 /// The oracle's own maze, whose proof has been made.
@@ -28,6 +37,7 @@ pub(super) fn oracle(story: &Story) -> Finding {
         form: String::new(),
         size: story.setting.width,
         frames: story.frames,
+        seconds: story.seconds,
         digest: sha256(&bytes(&story.grown)),
         verdict: Verdict::Perfect,
     }
@@ -42,13 +52,14 @@ pub(super) fn table(findings: &[Finding]) -> Table {
             finding.form.clone(),
             finding.size.to_string(),
             finding.frames.to_string(),
+            format!("{:.2}", finding.seconds),
             finding.digest[..16].to_owned(),
             finding.verdict.to_string(),
         ]
     };
     Table {
         title: "Does it grow the oracle's maze? SHA-256 of all cells begins with the digest".to_owned(),
-        columns: ["device", "driver", "form", "cells a side", "frames", "digest", "verdict"]
+        columns: ["device", "driver", "form", "cells a side", "frames", "seconds, once", "digest", "verdict"]
             .map(str::to_owned)
             .to_vec(),
         rows: findings.iter().map(row).collect(),

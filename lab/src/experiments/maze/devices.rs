@@ -29,6 +29,7 @@ impl Devices {
         &self,
         _story: &Story,
         _patience: f64,
+        _mazes: &[Finding],
         _context: &mut Context,
         _findings: &mut Findings,
     ) -> Vec<Finding> {
@@ -46,13 +47,14 @@ mod gpu {
     use super::super::automaton::Rule;
     use super::super::conformance::sha256;
     use super::super::contestants::{OnDevice, entrant};
-    use super::super::device::{Automaton, Form, Program};
+    use super::super::device::{Automaton, Form, Program, SHADER};
     use super::super::proof::Verdict;
     use super::super::stages::bytes;
     use super::{Context, Devices, Entrant, Finding, Findings, Rc, Stage, Story};
     use crate::experiments::factors;
     use crate::record::Excluded;
     use cipherloom_gpu::webgpu::{AdapterReport, Adapters};
+    use std::time::Instant;
 
     /// A device with its programs.
     pub(super) struct Opened {
@@ -64,6 +66,11 @@ mod gpu {
     impl Devices {
         /// Opens what is here. What cannot be opened is noted, and the rest goes on.
         pub(in super::super) fn open(findings: &mut Findings) -> Devices {
+            Devices::open_with(SHADER, findings)
+        }
+
+        /// With another shader than the right one: what a driver does that miscomputes.
+        pub(super) fn open_with(shader: &str, findings: &mut Findings) -> Devices {
             let adapters = Adapters::list(false);
             let mut opened: Vec<Opened> = Vec::new();
             let reports = adapters.reports();
@@ -82,13 +89,20 @@ mod gpu {
                 } else {
                     report.name.clone()
                 };
-                match open_one(&adapters, &report, &name) {
+                match open_one(&adapters, &report, &name, shader) {
                     Ok(device) => {
                         findings.versions.insert(device.name.clone(), driver(&device.report));
                         opened.push(device);
                     }
                     Err(error) => findings.notes.push(format!("{name}: not used: {error:#}")),
                 }
+            }
+            if opened.iter().all(|device| device.report.kind == "software") {
+                findings.notes.push(
+                    "graphics cards: not measured yet; the devices here, if any, are drivers in software, which run on the \
+                     processor's cores and show conformance rather than what a card can do"
+                        .to_owned(),
+                );
             }
             Devices { opened }
         }
@@ -98,15 +112,22 @@ mod gpu {
             &self,
             story: &Story,
             patience: f64,
+            mazes: &[Finding],
             context: &mut Context,
             findings: &mut Findings,
         ) -> Vec<Finding> {
             let mut found = Vec::new();
             for device in &self.opened {
                 for (_, form, program) in device.programs.iter().filter(|(rule, ..)| *rule == Rule::Grow) {
-                    let pace = affordable::nanoseconds(findings, &device.name, form.name(), "grow");
+                    let pace = affordable::nanoseconds(findings, mazes, &device.name, form.name(), "grow");
                     let seconds = pace * story.setting.cells() as f64 * f64::from(story.frames) / 1e9;
                     if seconds > patience {
+                        findings.notes.push(format!(
+                            "{}, {}: not asked to grow {} cells a side, which would take about {seconds:.0} s here",
+                            device.name,
+                            form.name(),
+                            story.setting.width
+                        ));
                         continue;
                     }
                     context.progress.say(format!("{} grows {} by itself", device.name, story.setting.width));
@@ -158,12 +179,17 @@ mod gpu {
         format!("{} ({}, {})", report.driver, report.api, report.kind)
     }
 
-    fn open_one(adapters: &Adapters, report: &AdapterReport, name: &str) -> anyhow::Result<Opened> {
+    fn open_one(
+        adapters: &Adapters,
+        report: &AdapterReport,
+        name: &str,
+        shader: &str,
+    ) -> anyhow::Result<Opened> {
         let context = Rc::new(adapters.open(Some(&report.number.to_string()))?);
         let mut programs = Vec::new();
         for rule in Rule::ALL {
             for form in Form::ALL {
-                programs.push((rule, form, Rc::new(Program::new(&context, rule, form)?)));
+                programs.push((rule, form, Rc::new(Program::of(shader, &context, rule, form)?)));
             }
         }
         Ok(Opened { name: name.to_owned(), report: report.clone(), programs })
@@ -173,7 +199,9 @@ mod gpu {
         let mut automaton = Automaton::new(program, story.setting)?;
         automaton.load(&story.setting.plot(), 0)?;
         // A device that is right ends with the oracle; one that is not gets some rounds more.
+        let start = Instant::now();
         let frames = automaton.finish(story.frames + 128)?;
+        let seconds = start.elapsed().as_secs_f64();
         let cells = automaton.cells()?;
         Ok(Finding {
             device: device.name.clone(),
@@ -181,8 +209,72 @@ mod gpu {
             form: form.name().to_owned(),
             size: story.setting.width,
             frames,
+            seconds,
             digest: sha256(&bytes(&cells)),
             verdict: Verdict::on(&story.setting, &story.grown, &cells),
         })
+    }
+}
+
+#[cfg(all(test, feature = "gpu"))]
+mod tests {
+    use super::super::automaton::{Rule, Setting};
+    use super::super::device::SHADER;
+    use super::super::{DOTS_CHANCE, conformance};
+    use super::*;
+    use crate::experiments::Drawings;
+    use crate::progress::Progress;
+    use crate::record::Extent;
+
+    /// What the whole way from device to record says of a driver that makes this of the shader.
+    fn examined(faulty: &str) -> (Vec<Finding>, Findings) {
+        let mut findings = Findings::default();
+        let devices = Devices::open_with(faulty, &mut findings);
+        let mut context = Context {
+            extent: Extent::Quick,
+            seed: 1,
+            scratch: std::env::temp_dir(),
+            input: None,
+            sides: Vec::new(),
+            drawings: Drawings::default(),
+            progress: Progress::silent(),
+        };
+        let story = Story::tell(Setting::new(33, 29, 1), &[(Rule::Dots, DOTS_CHANCE)]).unwrap();
+        let mazes = devices.examine(&story, f64::INFINITY, &[], &mut context, &mut findings);
+        assert!(!mazes.is_empty(), "no device is here; install mesa-vulkan-drivers, which needs no card");
+        for stage in story.stages.iter().filter(|stage| stage.rule == Rule::Grow) {
+            let is_sound = mazes.iter().all(|maze| maze.verdict.word() == "perfect");
+            assert_eq!(devices.entrants(stage, &mazes).is_empty(), !is_sound, "what is wrong is not timed");
+        }
+        (mazes, findings)
+    }
+
+    #[test]
+    fn a_driver_that_miscomputes_is_told_and_not_timed() {
+        let with = |right: &str, wrong: &str| {
+            assert!(SHADER.contains(right), "{right}");
+            SHADER.replace(right, wrong)
+        };
+        let a_wall_less = with("opposite(way)) { return WALL; }", "opposite(way)) { return OPEN; }")
+            .replace("select(FLOOR, WALL, (kind(toward)", "select(FLOOR, OPEN, (kind(toward)");
+        let never = with("return frame.number >= frame.finish;", "return false;")
+            .replace("(words.z >> 16u)", "(words.z | 0xffffffffu)");
+        let other_chances = with("1664525u", "1664529u");
+        for (faulty, word) in [
+            (SHADER.to_owned(), "perfect"),
+            (a_wall_less, "broken walls"),
+            (never, "stopped growing"),
+            (other_chances, "another maze"),
+        ] {
+            let (mazes, findings) = examined(&faulty);
+            let rows = conformance::table(&mazes).rows;
+            for (maze, row) in mazes.iter().zip(&rows) {
+                let told = row.last().unwrap();
+                assert!(told.starts_with(word), "{}, {}: {told} is not {word}", maze.device, maze.form);
+                assert_eq!(told.contains("the first wrong cell is ("), word != "perfect", "{told}");
+            }
+            let out = findings.excluded.iter().filter(|out| out.was_wrong && out.reason.starts_with(word));
+            assert_eq!(out.count(), if word == "perfect" { 0 } else { mazes.len() });
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Pictures of a maze: PNG of one moment, and animated PNG (APNG, W3C "PNG Specification, Third Edition") of growth and
-//! solution. A palette of 16 colours, two pixels in a byte.
+//! Pictures of a maze as PNG, of one moment or of several (APNG, W3C "PNG Specification, Third Edition"): a palette of 16
+//! colours, two pixels in a byte.
 
 use super::automaton::{Life, Rule, Setting};
 use super::cell::{CLAIMED, DOT, FILLED, FLOOR, HEAD, OPEN, RESERVED, TRAIL, WALL, is_passage, kind};
@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Red, green and blue of each kind, then of the way, the start and the goal.
-const COLOURS: [[u8; 3]; 16] = {
+pub(super) const COLOURS: [[u8; 3]; 16] = {
     let mut colours = [[0; 3]; 16];
     colours[FLOOR as usize] = [0x26, 0x31, 0x42];
     colours[WALL as usize] = [0x12, 0x18, 0x22];
@@ -25,16 +25,11 @@ const COLOURS: [[u8; 3]; 16] = {
     colours[ENDS as usize] = [0x1a, 0x9e, 0x5c];
     colours
 };
-const WAY: u8 = 8;
-const ENDS: u8 = 9;
-
-/// An animation has no more pictures than this, and shows each for so many thousandths of a second.
-const MOST_PICTURES: u32 = 160;
-const DELAY: u16 = 50;
-const LAST_DELAY: u16 = 3000;
+pub(super) const WAY: u8 = 8;
+pub(super) const ENDS: u8 = 9;
 
 /// A colour for each cell; `way` says whether passages that are open are the way.
-fn colours(setting: &Setting, cells: &[u32], is_solved: bool) -> Vec<u8> {
+pub(super) fn colours(setting: &Setting, cells: &[u32], is_solved: bool) -> Vec<u8> {
     let colour = |(index, &cell): (usize, &u32)| match kind(cell) {
         _ if (index == setting.start() || index == setting.goal()) && kind(cell) != DOT => ENDS,
         _ if cell & TRAIL != 0 && is_passage(cell) => WAY,
@@ -45,7 +40,12 @@ fn colours(setting: &Setting, cells: &[u32], is_solved: bool) -> Vec<u8> {
 }
 
 /// A file with these pictures, each shown for so many milliseconds.
-fn encode(setting: &Setting, scale: u32, pictures: &[(Vec<u8>, u16)], out: impl Write) -> anyhow::Result<()> {
+pub(super) fn encode(
+    setting: &Setting,
+    scale: u32,
+    pictures: &[(Vec<u8>, u16)],
+    out: impl Write,
+) -> anyhow::Result<()> {
     let (width, height) = (setting.width * scale, setting.height * scale);
     let mut encoder = png::Encoder::new(out, width, height);
     encoder.set_color(png::ColorType::Indexed);
@@ -80,7 +80,7 @@ fn pixels(setting: &Setting, scale: u32, colours: &[u8]) -> Vec<u8> {
 }
 
 /// Pixels of a cell's side, so that small mazes can be seen and large ones stay handy.
-fn scale(setting: &Setting) -> u32 {
+pub(super) fn scale(setting: &Setting) -> u32 {
     (768 / setting.width.max(setting.height)).clamp(1, 8)
 }
 
@@ -94,30 +94,11 @@ pub(super) fn write_png(setting: &Setting, path: &Path) -> anyhow::Result<()> {
     write(path, |out| encode(setting, scale(setting), &pictures, out))
 }
 
-/// Writes growth and solution by dots as APNG.
-///
-/// # Errors
-/// If the file cannot be written.
-pub(super) fn write_apng(setting: &Setting, dots: u32, path: &Path) -> anyhow::Result<()> {
-    let dotted = setting.with_chance(dots);
-    let grown = Life::grown(setting);
-    let solved = Life::of(Rule::Dots, &dotted, grown.cells.clone(), |_, _| ());
-    // As much time for one as for the other, and every frame where there are few.
-    let stride = |frames: u32| (2 * frames).div_ceil(MOST_PICTURES).max(1);
-    let mut pictures = vec![(colours(setting, &setting.plot(), false), DELAY)];
-    let mut take = |frames: u32, frame: u32, cells: &[u32]| {
-        if frame.is_multiple_of(stride(frames)) || frame == frames {
-            let delay = if frame == frames { LAST_DELAY } else { DELAY };
-            pictures.push((colours(setting, cells, false), delay));
-        }
-    };
-    let _ = Life::of(Rule::Grow, setting, setting.plot(), |frame, cells| take(grown.frames, frame, cells));
-    let _ = Life::of(Rule::Dots, &dotted, grown.cells, |frame, cells| take(solved.frames, frame, cells));
-    write(path, |out| encode(setting, scale(setting), &pictures, out))
-}
-
 /// A file that bears its name only when it is complete.
-fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>) -> anyhow::Result<()> {
+pub(super) fn write(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let cannot_write = || format!("cannot write {}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file = tempfile::Builder::new()
@@ -191,24 +172,17 @@ pub(super) fn moments(seed: u32, dots: u32) -> anyhow::Result<Vec<Picture>> {
 mod tests {
     use super::*;
 
-    fn decode(file: &[u8]) -> (png::Reader<std::io::Cursor<&[u8]>>, Vec<u8>) {
-        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
-        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-        reader.next_frame(&mut pixels).unwrap();
-        (reader, pixels)
-    }
-
     #[test]
-    fn a_picture_shows_the_way_and_an_animation_ends_with_it() {
+    fn a_picture_shows_the_way() {
         let folder = tempfile::tempdir().unwrap();
         let setting = Setting::new(17, 13, 1);
-        let (still, moving) = (folder.path().join("a.png"), folder.path().join("b.png"));
+        let still = folder.path().join("a.png");
         write_png(&setting, &still).unwrap();
-        write_apng(&setting, 16_384, &moving).unwrap();
-        let grown = Life::grown(&setting).cells;
-        let way = proof::shortest_way(&setting, &grown).unwrap();
+        let way = proof::shortest_way(&setting, &Life::grown(&setting).cells).unwrap();
         let file = std::fs::read(&still).unwrap();
-        let (reader, pixels) = decode(&file);
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
         assert_eq!((reader.info().width, reader.info().height), (17 * 8, 13 * 8));
         // A pixel of each cell's middle, from rows of two pixels a byte.
         let colour = |index: usize| {
@@ -218,21 +192,5 @@ mod tests {
         let shown: Vec<usize> =
             (0..setting.cells()).filter(|index| [WAY, ENDS].contains(&colour(*index))).collect();
         assert_eq!(shown, way);
-        let file = std::fs::read(&moving).unwrap();
-        let (mut reader, first) = decode(&file);
-        let count = reader.info().animation_control().unwrap().num_frames;
-        assert!(count > 20 && count <= MOST_PICTURES + 4, "{count} pictures");
-        let mut last = first.clone();
-        for _ in 1..count {
-            reader.next_frame(&mut last).unwrap();
-        }
-        assert_ne!(first, last);
-        let trail: Vec<usize> = (0..setting.cells())
-            .filter(|index| {
-                let (x, y) = ((index % 17) * 8 + 4, (index / 17) * 8 + 4);
-                [WAY, ENDS].contains(&(last[y * 17 * 4 + x / 2] >> 4))
-            })
-            .collect();
-        assert_eq!(trail, way);
     }
 }

@@ -5,6 +5,7 @@ use super::proof;
 use crate::record::Level;
 use anyhow::{Context as _, ensure};
 use std::rc::Rc;
+use std::time::Instant;
 
 /// Growing is cut into so many parts, so that the first and the last can be told apart.
 pub(super) const PARTS: u32 = 8;
@@ -38,6 +39,8 @@ pub(super) struct Story {
     pub(super) setting: Setting,
     /// How many frames it takes to grow.
     pub(super) frames: u32,
+    /// How long it took this processor to grow it.
+    pub(super) seconds: f64,
     /// The grown maze.
     pub(super) grown: Rc<[u32]>,
     pub(super) stages: Vec<Rc<Stage>>,
@@ -50,7 +53,7 @@ impl Story {
     /// # Errors
     /// If one of them is not what it must be.
     pub(super) fn tell(setting: Setting, solvers: &[(Rule, u32)]) -> anyhow::Result<Story> {
-        let (grown, mut stages) = grow(&setting)?;
+        let (grown, seconds, mut stages) = grow(&setting)?;
         let way = proof::shortest_way(&setting, &grown).context("the maze has no way")?;
         let from: Rc<[u32]> = grown.as_slice().into();
         for &(rule, chance) in solvers {
@@ -76,12 +79,35 @@ impl Story {
             });
         }
         let frames = stages.iter().filter(|stage| stage.rule == Rule::Grow).map(|stage| stage.frames).sum();
-        Ok(Story { setting, frames, grown: from, stages: stages.into_iter().map(Rc::new).collect() })
+        let stages = stages.into_iter().map(Rc::new).collect();
+        Ok(Story { setting, frames, seconds, grown: from, stages })
+    }
+
+    /// Grows a maze in the processor's quickest way and proves it perfect, with nothing to time: for sizes whose every frame
+    /// cannot be kept.
+    ///
+    /// # Errors
+    /// If it is not perfect.
+    pub(super) fn prove(setting: Setting) -> anyhow::Result<Story> {
+        let start = Instant::now();
+        let life = Life::grown_quickly(&setting);
+        let seconds = start.elapsed().as_secs_f64();
+        ensure_perfect(&setting, &life)?;
+        Ok(Story { setting, frames: life.frames, seconds, grown: life.cells.into(), stages: Vec::new() })
     }
 }
 
-fn grow(setting: &Setting) -> anyhow::Result<(Vec<u32>, Vec<Stage>)> {
+fn ensure_perfect(setting: &Setting, life: &Life) -> anyhow::Result<()> {
+    let flaw = proof::flaw(setting, &life.cells);
+    ensure!(life.has_ended && flaw.is_none(), "the oracle's maze is not perfect: {flaw:?}");
+    Ok(())
+}
+
+/// The grown maze, the seconds it took, and the parts of its life.
+fn grow(setting: &Setting) -> anyhow::Result<(Vec<u32>, f64, Vec<Stage>)> {
+    let start = Instant::now();
     let frames = Life::grown(setting).frames;
+    let seconds = start.elapsed().as_secs_f64();
     // Parts begin at even frames.
     let ends = |part: u32| if part == PARTS { frames } else { (frames * part / PARTS) & !1 };
     let mut stages: Vec<Stage> = Vec::new();
@@ -102,10 +128,9 @@ fn grow(setting: &Setting) -> anyhow::Result<(Vec<u32>, Vec<Stage>)> {
             });
         }
     });
-    let flaw = proof::flaw(setting, &life.cells);
-    ensure!(life.has_ended && flaw.is_none(), "the oracle's maze is not perfect: {flaw:?}");
+    ensure_perfect(setting, &life)?;
     ensure!(stages.len() as u32 == PARTS, "a life of {frames} frames is too short to be cut");
-    Ok((life.cells, stages))
+    Ok((life.cells, seconds, stages))
 }
 
 /// Cells as they lie in memory of a device: little-endian words.
@@ -128,6 +153,7 @@ mod tests {
             assert_eq!(pair[1].first_frame % 2, 0);
         }
         assert_eq!(*parts[PARTS as usize - 1].expected, *bytes(&story.grown));
-        assert_eq!(story.frames, Life::grown(&story.setting).frames);
+        let proven = Story::prove(story.setting).unwrap();
+        assert_eq!((proven.frames, &proven.grown), (story.frames, &story.grown));
     }
 }

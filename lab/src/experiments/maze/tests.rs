@@ -39,6 +39,17 @@ fn mazes_are_those_of_the_numpy_program() {
 }
 
 #[test]
+fn the_hundred_mazes_that_the_page_checks_a_device_with_are_these() {
+    // The page tells the same digest of what a device has made (web/src/check.ts, web/test/page.mjs).
+    let sizes = [(9, 7), (17, 33), (33, 29), (49, 65), (65, 65)];
+    let mazes = sizes.into_iter().flat_map(|(width, height)| (0..20).map(move |seed| (width, height, seed)));
+    let all: Vec<u32> = mazes
+        .flat_map(|(width, height, seed)| Life::grown(&Setting::new(width, height, seed)).cells)
+        .collect();
+    assert_eq!(sha256(&all)[..16], *"b904040de13f3af3");
+}
+
+#[test]
 fn every_maze_is_perfect_and_both_ways_to_solve_it_are_the_shortest() {
     for (width, height) in SIZES {
         for seed in 0..if width < 65 { 12 } else { 3 } {
