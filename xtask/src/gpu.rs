@@ -9,8 +9,8 @@ use crate::{debian, interop, place};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// The software driver for Vulkan.
-const DRIVER: &str = "mesa-vulkan-drivers";
+/// The software driver for Vulkan, and the layers that check calls.
+const DRIVER: [&str; 2] = ["mesa-vulkan-drivers", "vulkan-validationlayers"];
 
 /// What `cargo clippy … -- -D warnings` hands to its driver.
 const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
@@ -20,7 +20,7 @@ const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 /// # Errors
 /// If something cannot be installed, or a test fails.
 pub(crate) fn run() -> Result<()> {
-    debian::ensure_packages(&[DRIVER])?;
+    debian::ensure_packages(&DRIVER)?;
     let compiler = compiler()?;
     Program::cargo()
         .folder(place::root())
@@ -29,6 +29,7 @@ pub(crate) fn run() -> Result<()> {
         .args(["--features", "cipherloom-cli/gpu,cipherloom-lab/gpu"])
         .args(["--lib", "--test", "webgpu_context", "--test", "webgpu_cipher"])
         .args(["--test", "cuda_without_a_device", "--test", "devices", "--test", "maze_devices"])
+        .args(["--test", "cuda_driver"])
         .environment("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
         .environment("CLIPPY_ARGS", DENY_WARNINGS)
         .environment("LD_LIBRARY_PATH", compiler)
