@@ -19,10 +19,9 @@ static _Thread_local Place blockIdx, threadIdx;
 static pthread_barrier_t block_barrier;
 #define __syncthreads() pthread_barrier_wait(&block_barrier)
 
-static unsigned look(unsigned t, unsigned a, unsigned b, unsigned c) {
-    unsigned sum = 0;
-    for (unsigned i = 0; i < 8; i++)
-        if (t >> i & 1) sum |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-    return sum;
+// The table is known where this is called: the compiler keeps the terms that it has.
+static inline unsigned look(unsigned t, unsigned a, unsigned b, unsigned c) {
+    return (t & 1 ? ~a & ~b & ~c : 0) | (t & 2 ? ~a & ~b & c : 0) | (t & 4 ? ~a & b & ~c : 0) | (t & 8 ? ~a & b & c : 0) |
+           (t & 16 ? a & ~b & ~c : 0) | (t & 32 ? a & ~b & c : 0) | (t & 64 ? a & b & ~c : 0) | (t & 128 ? a & b & c : 0);
 }
 #define LOOKUP(r, t, a, b, c) r = look(t, a, b, c)
