@@ -108,8 +108,19 @@ const EXPERIMENTS = {
       caption: "Higher is faster. End to end holds copying in and out and synchronisation; kernel only is the cipher by itself.", rows: [...ours, ...theirs] });
     lines(parent, { id: "ctr-workers-tile", title: "Rate by size of a worker's private memory", isBytes: true, xLabel: "bytes of private memory", yLabel: "Mbit/s", caption: "Higher is faster.",
       rows: of("tile").map(s => named(s, s.factors.tile)) });
+    const devices = of("device");
+    if (devices.length) {
+      const atWorkers = devices.filter(s => s.bytes === 614400)
+        .map(s => point(s, s.factors.workers, `${s.factors.device}: ${s.factors.kernel}, ${s.variant}`, ns => 8000 * s.bytes / ns));
+      const sent = published.filter(row => row.implementation === "local-store workers" && row.chunk_bytes === "1024")
+        .map(row => ({ name: `published ${row.processor}`, x: Number(row.workers), y: Number(row.mbit_per_s), published: true }));
+      const processor = of("workers").filter(s => s.bytes === 614400 && s.factors.wait === "spin" && s.variant === "end-to-end")
+        .map(s => point(s, s.factors.workers, "this processor, end-to-end", ns => 8000 * s.bytes / ns));
+      lines(parent, { id: "ctr-workers-devices", title: "On graphics devices: rate by number of workers", rows: [...atWorkers, ...processor, ...sent], isBinary: true, xLabel: "workers", yLabel: "Mbit/s",
+        caption: "600 KB as published. A worker is a group of threads with the device's own small memory; end to end holds the copies there and back." });
+    }
     const phases = ["copy-in", "compute", "copy-out", "synchronisation"];
-    const most = d3.max(record?.series ?? [], s => s.factors.workers);
+    const most = d3.max(of("workers"), s => s.factors.workers);
     heat(parent, { id: "ctr-workers-phases", title: "Where the time goes: microseconds of a run", unit: "µs", xLabel: "phase", yLabel: "workers", facet: "wait",
       caption: `600 KB as published, chunks of 1 KB; 1 to ${most} workers, with a host that spins or parks. Darker is longer.`,
       rows: (record?.series ?? []).filter(s => s.factors.part === "workers" && phases.includes(s.variant) && s.bytes === 614400)

@@ -8,20 +8,21 @@ use crate::{debian, development, interop, place};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// The software driver for Vulkan.
-const DRIVER: &str = "mesa-vulkan-drivers";
+/// The software driver for Vulkan, and the layers that check calls.
+const DRIVER: [&str; 2] = ["mesa-vulkan-drivers", "vulkan-validationlayers"];
 
 /// Builds, lints and tests everything that has to do with devices.
 ///
 /// # Errors
 /// If something cannot be installed, or a test fails.
 pub(crate) fn run() -> Result<()> {
-    debian::ensure_packages(&[DRIVER])?;
+    debian::ensure_packages(&DRIVER)?;
     let compiler = compiler()?;
     let packages = ["cipherloom-gpu", "cipherloom-cli", "cipherloom-lab"];
     development::test(&packages, "cipherloom-cli/gpu,cipherloom-lab/gpu")
         .args(["--lib", "--test", "webgpu_context", "--test", "webgpu_cipher"])
         .args(["--test", "cuda_without_a_device", "--test", "devices", "--test", "maze_devices"])
+        .args(["--test", "cuda_driver"])
         .environment("LD_LIBRARY_PATH", compiler)
         // Mesa looks for it, and complains of its absence at every start.
         .environment("XDG_RUNTIME_DIR", place::target())

@@ -155,3 +155,28 @@ fn devices_are_listed_and_checked() {
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(table.contains("wgpu:0 under validation: computes rightly"), "{table}");
 }
+
+#[test]
+fn calibrated_devices_are_spoken_of_without_a_driver_until_drivers_change() {
+    let folder = workplace();
+    let folder = folder.path();
+    let cache = folder.join("cache");
+    let with_cache = |line: &str| {
+        let mut command = command(folder, line);
+        let output = command.env("XDG_CACHE_HOME", &cache).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", words(&output));
+        (String::from_utf8(output.stdout.clone()).unwrap(), words(&output))
+    };
+    let plan = "plan tree --format raw --cipher aes-128-ctr";
+    assert!(!with_cache(plan).0.contains("as calibrated"));
+    let (figures, _) = with_cache("calibrate");
+    assert!(figures.contains("wgpu ") && figures.contains("AES-128-CTR, there and back"), "{figures}");
+    let (planned, told) = with_cache(plan);
+    assert!(planned.contains("as calibrated, would not pay: takes"), "{planned}");
+    assert_eq!(told, "");
+    let kept = cache.join("cipherloom/devices.json");
+    let changed = fs::read_to_string(&kept).unwrap().replacen("icd.d", "icd.e", 1);
+    fs::write(&kept, changed).unwrap();
+    let (planned, told) = with_cache(plan);
+    assert!(!planned.contains("as calibrated") && told.contains("the drivers have changed"), "{told}");
+}

@@ -4,11 +4,11 @@ use crate::Error;
 use crate::circuit::Mode;
 use crate::self_test::round_keys;
 use crate::staging::{Staged, Stages, Task};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// A device's costs on this machine. Rates are in bytes per second of AES-128-CTR.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
     /// Seconds of the smallest piece, there and back.
     pub call_seconds: f64,

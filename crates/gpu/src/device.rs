@@ -19,6 +19,9 @@ pub trait Device: Accelerator + Send {
     /// Leaves everything to the CPU, or no longer.
     fn set_idle(&self, idle: bool);
 
+    /// Has so many pieces under way at most; 1: nothing overlaps. Devices have three slots or fewer.
+    fn set_slots(&self, most: usize);
+
     /// Overwrites what is left of texts and keys in its buffers, as far as they are ours.
     fn wipe(&self);
 }
@@ -51,6 +54,10 @@ macro_rules! device {
 
             fn set_idle(&self, idle: bool) {
                 self.staged.set_idle(idle);
+            }
+
+            fn set_slots(&self, most: usize) {
+                self.staged.set_slots(most);
             }
 
             fn wipe(&self) {

@@ -3,11 +3,10 @@
 
 use crate::circuit::{Circuit, GROUP_BLOCKS, GROUP_THREADS, Gates, Mode};
 use crate::keys::masks;
+use crate::processor::{Launch, Processor};
 use crate::self_test::round_keys;
 use crate::{emit, interpreter};
 use cipherloom_kernels::{Aes, Backend};
-use std::io::Write as _;
-use std::process::{Command, Stdio};
 
 /// Counters whose sums cross 32, 64 and 128 bits, at places that are no multiple of a group.
 pub(crate) const FIRSTS: [u128; 6] = [
@@ -93,37 +92,25 @@ fn the_circuit_in_both_forms_is_aes() {
 
 #[test]
 fn the_cuda_text_compiled_for_this_processor_is_aes() {
-    let folder = std::env::temp_dir().join(format!("cipherloom-gpu-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let (source, program) = (folder.join("kernels.c"), folder.join("kernels"));
-    std::fs::write(&source, [emit::cuda::HOST.0, &emit::cuda::source(), emit::cuda::HOST.1].concat())
-        .unwrap();
-    let compiled = Command::new("cc")
-        .args(["-O1", "-w", "-o"])
-        .args([&program, &source])
-        .status()
-        .expect("a C compiler");
-    assert!(compiled.success());
-    for mode in [Mode::Ctr, Mode::CbcDecrypt] {
+    let kernels = [("ctr", false), ("cbc_decrypt", false)];
+    let processor = Processor::compile("kernels", &emit::cuda::source(), &kernels);
+    for (kernel, mode) in [Mode::Ctr, Mode::CbcDecrypt].into_iter().enumerate() {
         each(mode, &mut |Case { keys, first, source, count, expected }| {
             let skip = (first % u128::from(GROUP_BLOCKS)) as u32;
             let aligned = first - u128::from(skip);
-            let mut launch = vec![u32::from(mode == Mode::CbcDecrypt), count as u32, skip];
-            launch.push(keys.len() as u32 - 1);
-            launch.extend([96, 64, 32, 0].map(|shift| (aligned >> shift) as u32));
-            launch.push(emit::cuda::GROUPS_A_BLOCK * GROUP_THREADS);
-            let numbers = launch.iter().chain(masks(keys).iter()).copied().collect::<Vec<u32>>();
-            let mut input: Vec<u8> = numbers.into_iter().flat_map(u32::to_le_bytes).collect();
-            input.extend(bytes(source));
-            let mut running = Command::new(&program);
-            let running = running.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-            let mut running = running.unwrap();
-            let mut pipe = running.stdin.take().unwrap();
-            let writer = std::thread::spawn(move || pipe.write_all(&input));
-            let output = running.wait_with_output().unwrap();
-            writer.join().unwrap().unwrap();
-            assert!(output.status.success() && output.stdout == expected, "{mode:?} {first:#x} {count}");
+            let group_blocks = (emit::cuda::GROUPS_A_BLOCK * GROUP_BLOCKS) as usize;
+            let output = processor.run(&Launch {
+                kernel,
+                grid: (count + skip as usize).div_ceil(group_blocks),
+                threads: emit::cuda::GROUPS_A_BLOCK * GROUP_THREADS,
+                counter: [96, 64, 32, 0].map(|shift| (aligned >> shift) as u32),
+                blocks: count,
+                skip,
+                rounds: keys.len() - 1,
+                keys: &masks(keys),
+                source: &bytes(source),
+            });
+            assert!(output == expected, "{mode:?} {first:#x} {count}");
         });
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }

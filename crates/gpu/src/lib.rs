@@ -7,6 +7,7 @@
 //! ```
 //!
 //! - `cuda` (feature `cuda`): NVIDIA's devices.
+//! - `experiments` (feature `experiments`): other kernels, for the lab alone.
 //! - `webgpu` (feature `wgpu`): devices of Vulkan, Metal and Direct3D 12.
 //!
 //! Both kinds of device are off by default: `wgpu` takes minutes to build, and drivers are libraries that only a dynamic
@@ -26,10 +27,14 @@ mod emit;
 #[cfg(all(test, any(feature = "wgpu", feature = "cuda")))]
 mod equality_tests;
 mod error;
+#[cfg(all(feature = "experiments", any(feature = "wgpu", feature = "cuda")))]
+pub mod experiments;
 #[cfg(all(test, any(feature = "wgpu", feature = "cuda")))]
 mod interpreter;
 #[cfg(any(feature = "wgpu", feature = "cuda"))]
 mod keys;
+#[cfg(all(test, any(feature = "wgpu", feature = "cuda")))]
+mod processor;
 #[cfg(any(feature = "wgpu", feature = "cuda"))]
 mod self_test;
 #[cfg(any(feature = "wgpu", feature = "cuda"))]

@@ -15,7 +15,7 @@ use crate::circuit::Mode;
 use crate::keys::masks;
 use cipherloom_kernels::Accelerator;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What is to be done with a piece.
@@ -54,11 +54,18 @@ pub(crate) struct Staged<S> {
     stages: Mutex<S>,
     fault: OnceLock<Error>,
     is_idle: AtomicBool,
+    most_slots: AtomicUsize,
 }
 
 impl<S: Stages> Staged<S> {
     pub(crate) fn new(name: String, stages: S) -> Staged<S> {
-        Staged { name, stages: Mutex::new(stages), fault: OnceLock::new(), is_idle: AtomicBool::new(false) }
+        Staged {
+            name,
+            stages: Mutex::new(stages),
+            fault: OnceLock::new(),
+            is_idle: AtomicBool::new(false),
+            most_slots: AtomicUsize::new(usize::MAX),
+        }
     }
 
     /// The first failure.
@@ -69,6 +76,11 @@ impl<S: Stages> Staged<S> {
     /// Leaves everything to the CPU, or no longer.
     pub(crate) fn set_idle(&self, idle: bool) {
         self.is_idle.store(idle, Ordering::Relaxed);
+    }
+
+    /// Has so many pieces under way at most.
+    pub(crate) fn set_slots(&self, most: usize) {
+        self.most_slots.store(most.max(1), Ordering::Relaxed);
     }
 
     /// The device itself, for who measures it.
@@ -90,7 +102,8 @@ impl<S: Stages> Staged<S> {
     ) -> (usize, [u8; 16]) {
         let (done, chain, ended) = self.with(|stages| {
             let mut progress = Progress { done: 0, chain: task.chain };
-            let ended = through(stages, round_keys, &mut task, buffer, &mut progress);
+            let slots = stages.slots().min(self.most_slots.load(Ordering::Relaxed));
+            let ended = through(stages, slots, round_keys, &mut task, buffer, &mut progress);
             (progress.done, progress.chain, ended)
         });
         if let Err(error) = ended {
@@ -118,13 +131,14 @@ struct Piece {
 
 fn through<S: Stages>(
     stages: &mut S,
+    slots: usize,
     round_keys: &[[u8; 16]],
     task: &mut Task,
     buffer: &mut [u8],
     progress: &mut Progress,
 ) -> Result<(), Error> {
     stages.set_keys(&masks(round_keys))?;
-    let (slots, piece_bytes) = (stages.slots(), stages.piece_bytes());
+    let piece_bytes = stages.piece_bytes();
     let pieces = buffer.len().div_ceil(piece_bytes);
     let mut under_way: Vec<Option<Piece>> = (0..slots).map(|_| None).collect();
     // One round more for each slot: they only finish what is under way.

@@ -28,6 +28,8 @@ pub struct Machine {
     pub calibration: Calibration,
     /// A device that was handed in beside the CPU, and what it costs.
     pub device: Option<DeviceCosts>,
+    /// Devices that are not handed in, with what they were measured to cost earlier: a plan says whether one would pay.
+    pub known_devices: Vec<DeviceCosts>,
 }
 
 impl Machine {
@@ -40,6 +42,7 @@ impl Machine {
             open_files: open_files(),
             calibration,
             device: None,
+            known_devices: Vec::new(),
         }
     }
 }

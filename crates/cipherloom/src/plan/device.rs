@@ -14,20 +14,50 @@ pub(super) fn choose<'m>(
     request: &Request,
     reasons: &mut Vec<String>,
 ) -> Option<&'m DeviceCosts> {
-    let device = machine.device.as_ref()?;
+    let Some(device) = &machine.device else {
+        for known in &machine.known_devices {
+            let (wins, words) = match lacks(request) {
+                Some(words) => (false, words.to_owned()),
+                None => compared(known, sizes, threads, machine, request),
+            };
+            let title = known.title();
+            reasons.push(match wins {
+                true => format!("{title}, as calibrated, would end first: {words}"),
+                false => format!("{title}, as calibrated, would not pay: {words}"),
+            });
+        }
+        return None;
+    };
     let title = device.title();
     if let Some(words) = lacks(request) {
         reasons.push(format!("{title} has nothing to do: {words}"));
         return None;
     }
+    let (wins, words) = compared(device, sizes, threads, machine, request);
+    reasons.push(format!("{title} {words}"));
+    reasons.push(match (wins, device.is_forced) {
+        (true, _) => "so the device does it".to_owned(),
+        (false, true) => "the CPU would end first; the device does it all the same, as asked".to_owned(),
+        (false, false) => "so the CPU does it".to_owned(),
+    });
+    (wins || device.is_forced).then_some(device)
+}
+
+/// Whether the device would end first, and both times in words.
+fn compared(
+    device: &DeviceCosts,
+    sizes: &[u64],
+    threads: usize,
+    machine: &Machine,
+    request: &Request,
+) -> (bool, String) {
     let total = sizes.iter().sum::<u64>() as f64;
     let cpu_rate = machine.calibration.ctr_bytes_per_second * threads as f64;
     let calls: u64 = sizes.iter().map(|size| size.div_ceil(device.call_bytes.max(1) as u64)).sum();
     let cpu = total / cpu_rate;
     let there_and_back = calls as f64 * device.call_seconds + total / device.end_to_end_bytes_per_second;
-    let wins = there_and_back < cpu;
-    reasons.push(format!(
-        "{title} takes {} for the cipher, there and back: {:.0} µs for each of {calls} calls, then {} ({} for moving \
+    let words = format!(
+        "takes {} for the cipher, there and back: {:.0} µs for each of {calls} calls, then {} ({} for moving \
          alone, {} for the kernel alone; {} MiB of memory for staging); the CPU takes {} with {} on {threads} thread{}, {}",
         milliseconds(there_and_back),
         device.call_seconds * 1e6,
@@ -39,13 +69,8 @@ pub(super) fn choose<'m>(
         request.backend.name(),
         if threads == 1 { "" } else { "s" },
         rate(cpu_rate),
-    ));
-    reasons.push(match (wins, device.is_forced) {
-        (true, _) => "so the device does it".to_owned(),
-        (false, true) => "the CPU would end first; the device does it all the same, as asked".to_owned(),
-        (false, false) => "so the CPU does it".to_owned(),
-    });
-    (wins || device.is_forced).then_some(device)
+    );
+    (there_and_back < cpu, words)
 }
 
 /// What keeps a device from the work, whatever it costs.
@@ -90,7 +115,14 @@ mod tests {
     }
 
     fn plan(cipher: CipherCost, operation: Operation, device: DeviceCosts) -> Plan {
-        let machine = Machine { device: Some(device), ..Machine::detect(Calibration::default()) };
+        plan_on(
+            &Machine { device: Some(device), ..Machine::detect(Calibration::default()) },
+            cipher,
+            operation,
+        )
+    }
+
+    fn plan_on(machine: &Machine, cipher: CipherCost, operation: Operation) -> Plan {
         let request = Request {
             operation,
             threads: std::num::NonZeroUsize::new(1),
@@ -100,7 +132,7 @@ mod tests {
             largest_segment: 1 << 20,
             open_files: 1024,
         };
-        Plan::new(&[1 << 30], &machine, &request)
+        Plan::new(&[1 << 30], machine, &request)
     }
 
     #[test]
@@ -113,6 +145,22 @@ mod tests {
         let forced =
             plan(CipherCost::CbcChain, Operation::Decrypt, DeviceCosts { is_forced: true, ..device(1e9) });
         assert!(forced.device.is_some());
+    }
+
+    #[test]
+    fn a_device_that_was_measured_earlier_is_spoken_of_and_not_used() {
+        let words = |cipher, end_to_end| {
+            let machine = Machine {
+                known_devices: vec![device(end_to_end)],
+                ..Machine::detect(Calibration::default())
+            };
+            let plan = plan_on(&machine, cipher, Operation::Encrypt);
+            assert!(plan.device.is_none() && plan.run_len == super::super::RUN_LEN);
+            plan.reasons.join("\n")
+        };
+        assert!(words(CipherCost::Ctr, 500e9).contains("as calibrated, would end first: takes"));
+        assert!(words(CipherCost::Ctr, 1e6).contains("as calibrated, would not pay: takes"));
+        assert!(words(CipherCost::Gcm, 500e9).contains("would not pay: AES-GCM is done by the CPU"));
     }
 
     #[test]

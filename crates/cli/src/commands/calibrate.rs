@@ -21,8 +21,23 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
         Ok(())
     };
     keep().with_context(|| format!("{}: cannot keep the figures", output::printable(&path)))?;
+    #[cfg(feature = "gpu")]
+    let (devices, troubles) = crate::device::kept::calibrate().context("cannot keep the devices' figures")?;
+    #[cfg(feature = "gpu")]
+    troubles.iter().for_each(|trouble| output::warn(format_args!("{trouble}; it is not in the figures")));
     if arguments.json {
-        output::print_json(&calibration)?;
+        #[derive(serde::Serialize)]
+        struct Figures<'f> {
+            #[serde(flatten)]
+            calibration: &'f cipherloom::machine::Calibration,
+            #[cfg(feature = "gpu")]
+            devices: &'f [crate::device::kept::KeptDevice],
+        }
+        output::print_json(&Figures {
+            calibration: &calibration,
+            #[cfg(feature = "gpu")]
+            devices: &devices,
+        })?;
         return Ok(ExitCode::Success);
     }
     let mut text = String::new();
@@ -34,6 +49,8 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
         };
         writeln!(text, "{name:<34}{figure:>14}")?;
     }
+    #[cfg(feature = "gpu")]
+    text.push_str(&crate::device::kept::lines(&devices));
     writeln!(text, "kept in {}", output::printable(&path))?;
     output::print(&text)?;
     Ok(ExitCode::Success)

@@ -15,7 +15,15 @@ const COBBLESTONE_SEGMENT: u32 = 16 << 10;
 const VIRTUAL_SEGMENT: u32 = 1 << 20;
 
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.machine)?;
+    #[cfg_attr(
+        not(feature = "gpu"),
+        expect(unused_mut, reason = "devices are known only where there are any")
+    )]
+    let mut machine = machine(&arguments.machine)?;
+    #[cfg(feature = "gpu")]
+    if arguments.machine.backend.is_none() {
+        machine.known_devices = crate::device::kept::known();
+    }
     let sizes: Vec<u64> = match Source::look(&arguments.tree, &arguments.stores)? {
         Source::Tree(tree) => tree.entries.iter().map(|entry| entry.size).collect(),
         Source::Listing(_) => {

@@ -50,6 +50,28 @@ fn open_cuda(name: Option<&str>) -> Result<Box<dyn Device>, cipherloom_gpu::Erro
     Ok(Box::new(cuda::CudaCipher::open(name)?))
 }
 
+/// A device with its driver's name, or why there is none.
+pub type Opened = Result<(Box<dyn Device>, String), cipherloom_gpu::Error>;
+
+/// Every device of wgpu, opened with its driver's name. None without a driver.
+pub fn wgpu_devices() -> Vec<Opened> {
+    let reports = Adapters::list(false).reports();
+    let open = |report: &AdapterReport| {
+        let device = WebGpuCipher::open(Some(&report.number.to_string()))?;
+        Ok((Box::new(device) as Box<dyn Device>, report.driver.clone()))
+    };
+    reports.iter().map(open).collect()
+}
+
+/// Every device of NVIDIA's, as [`wgpu_devices`].
+pub fn cuda_devices() -> Vec<Opened> {
+    let open = |report: &cuda::DeviceReport| {
+        let device = cuda::CudaCipher::open(Some(&report.number.to_string()))?;
+        Ok((Box::new(device) as Box<dyn Device>, format!("CUDA {}", report.driver)))
+    };
+    cuda::list().unwrap_or_default().iter().map(open).collect()
+}
+
 pub fn accelerator() -> Option<&'static dyn Accelerator> {
     let device = *DEVICE.get()?;
     Some(device)

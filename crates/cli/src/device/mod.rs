@@ -5,6 +5,8 @@
 mod disabled;
 #[cfg(feature = "gpu")]
 mod enabled;
+#[cfg(feature = "gpu")]
+pub mod kept;
 
 #[cfg(not(feature = "gpu"))]
 use disabled as devices;

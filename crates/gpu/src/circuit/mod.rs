@@ -75,11 +75,17 @@ pub(crate) struct Circuit {
 
 impl Circuit {
     pub(crate) fn new(mode: Mode, gates: Gates) -> Circuit {
+        Circuit::for_groups_of(GROUP_THREADS, mode, gates)
+    }
+
+    /// The same for groups of another number of threads (a power of two, at most 2^27): lane k of thread t takes block
+    /// `threads` k + t of its group.
+    pub(crate) fn for_groups_of(threads: u32, mode: Mode, gates: Gates) -> Circuit {
         match mode {
             Mode::Ctr => Circuit {
                 mode,
                 substitution: substitution::forward(gates),
-                begin: counters(),
+                begin: counters(threads.trailing_zeros()),
                 round: substituted(linear::mix_columns_of_shifted()).collect(),
                 end: substituted(linear::shift_rows()).chain(transposition::steps()).collect(),
             },
@@ -119,17 +125,18 @@ pub(crate) const GROUP_THREADS: u32 = 64;
 /// Blocks of a thread.
 pub(crate) const LANES: u32 = 32;
 
-/// The counters of a thread's blocks, with the first round key. Bits 0 … 5 are the thread's number, bits 6 … 10 the
-/// lane's, which gives five constants.
-fn counters() -> Vec<Step> {
+/// The counters of a thread's blocks, with the first round key. The lowest bits are the thread's number, the five from
+/// `lane_shift` on the lane's, which gives five constants.
+fn counters(lane_shift: u32) -> Vec<Step> {
     const LANE_BITS: [u32; 5] = [0xaaaa_aaaa, 0xcccc_cccc, 0xf0f0_f0f0, 0xff00_ff00, 0xffff_0000];
     let mut steps = Vec::new();
     for target in 0..STATE {
         let (byte, bit_of_byte) = (target / 8, u32::from(target % 8));
         let word = usize::from(byte / 4);
         let bit = 8 * (3 - u32::from(byte % 4)) + bit_of_byte;
-        steps.push(match bit {
-            6..=10 if word == 3 => Step::Constant { target, value: LANE_BITS[bit as usize - 6] },
+        let lane_bit = bit.checked_sub(lane_shift).and_then(|place| LANE_BITS.get(place as usize));
+        steps.push(match lane_bit {
+            Some(value) if word == 3 => Step::Constant { target, value: *value },
             _ => Step::CounterBit { target, word, bit },
         });
     }

@@ -13,14 +13,25 @@ pub fn compile(compute_capability: [i32; 2]) -> Result<String, Error> {
     Ok(ptx(compute_capability)?.to_src())
 }
 
-pub(super) fn ptx([major, minor]: [i32; 2]) -> Result<Ptx, Error> {
+/// The kernels' text in CUDA C, for who compiles it otherwise: `ctr` and `cbc_decrypt`.
+#[must_use]
+pub fn text() -> String {
+    source()
+}
+
+pub(super) fn ptx(compute_capability: [i32; 2]) -> Result<Ptx, Error> {
+    ptx_of(source(), compute_capability)
+}
+
+/// The same for other kernels.
+pub(crate) fn ptx_of(source: String, [major, minor]: [i32; 2]) -> Result<Ptx, Error> {
     require_compiler()?;
     let options = CompileOptions {
         options: vec![format!("--gpu-architecture=compute_{major}{minor}")],
         name: Some("cipherloom.cu".to_owned()),
         ..CompileOptions::default()
     };
-    compile_ptx_with_opts(source(), options).map_err(|error| {
+    compile_ptx_with_opts(source, options).map_err(|error| {
         let words = match &error {
             CompileError::CompileError { log, .. } => log.to_string_lossy().into_owned(),
             other => other.to_string(),

@@ -33,6 +33,15 @@ pub struct DeviceReport {
 /// [`Error::NoDevice`] if there is no driver or no device; [`Error::Driver`].
 pub fn list() -> Result<Vec<DeviceReport>, Error> {
     require_driver()?;
+    // Functions of later versions are missing in an older library, which cudarc answers with a panic.
+    let too_old = |version: &str| Error::NoDevice {
+        api: "cuda",
+        reason: format!("the driver is for CUDA {version}, and 12.0 or later is needed: update it"),
+    };
+    let version = driver_version().map_err(|error| refused("cuda", "tell its version", &error))?;
+    if version.split('.').next().and_then(|major| major.parse().ok()).is_none_or(|major: u32| major < 12) {
+        return Err(too_old(&version));
+    }
     let refuse = |error| refused("cuda", "list its devices", &error);
     let nothing = |reason: String| Error::NoDevice { api: "cuda", reason };
     let count = CudaContext::device_count().map_err(|error| nothing(format!("the driver says {error}")))?;

@@ -9,11 +9,37 @@ mod devices;
 mod stages;
 
 pub use cipher::CudaCipher;
-pub use compile::compile;
+pub use compile::{compile, text};
 pub use devices::{DeviceReport, list};
 
+#[cfg(feature = "experiments")]
+pub(crate) use compile::ptx_of;
+
 use crate::Error;
+use crate::keys::MOST_MASKS;
+use cudarc::driver::DeviceRepr;
 use std::fmt::Display;
+use zeroize::Zeroize;
+
+/// The masks as a kernel parameter.
+#[repr(C)]
+#[derive(Clone, Zeroize)]
+pub(crate) struct Keys([u32; MOST_MASKS]);
+
+// SAFETY: plain numbers, laid out as the kernels' struct of the same name.
+unsafe impl DeviceRepr for Keys {}
+
+impl Keys {
+    pub(crate) fn new(masks: &[u32]) -> Keys {
+        Keys(masks.try_into().expect("masks for every round"))
+    }
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Keys")
+    }
+}
 
 /// Makes sure that the driver's library is there.
 fn require_driver() -> Result<(), Error> {
@@ -36,13 +62,21 @@ fn require_compiler() -> Result<(), Error> {
 }
 
 /// The driver's refusal as an error.
-fn refused(device: &str, action: &'static str, reason: &impl Display) -> Error {
+pub(crate) fn refused(device: &str, action: &'static str, reason: &impl Display) -> Error {
     let (device, reason) = (device.to_owned(), reason.to_string());
     if reason.contains("OUT_OF_MEMORY") {
         return Error::OutOfMemory { device };
     }
-    let is_lost =
-        ["DEVICE_UNAVAILABLE", "ECC_UNCORRECTABLE", "ILLEGAL_ADDRESS", "LAUNCH_FAILED", "NO_DEVICE"];
+    let is_lost = [
+        "CONTEXT_IS_DESTROYED",
+        "DEVICE_UNAVAILABLE",
+        "ECC_UNCORRECTABLE",
+        "HARDWARE_STACK_ERROR",
+        "ILLEGAL_ADDRESS",
+        "LAUNCH_FAILED",
+        "LAUNCH_TIMEOUT",
+        "NO_DEVICE",
+    ];
     if is_lost.iter().any(|name| reason.contains(name)) {
         return Error::Lost { device, reason };
     }

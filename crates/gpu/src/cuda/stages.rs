@@ -3,7 +3,7 @@
 
 use super::compile::ptx;
 use super::devices::DeviceReport;
-use super::refused;
+use super::{Keys, refused};
 use crate::Error;
 use crate::circuit::{GROUP_BLOCKS, GROUP_THREADS, Mode};
 use crate::costs::Parts;
@@ -11,8 +11,8 @@ use crate::emit::cuda::GROUPS_A_BLOCK;
 use crate::keys::MOST_MASKS;
 use crate::staging::{Stages, Task};
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DeviceRepr, DriverError,
-    LaunchConfig, PinnedHostSlice, PushKernelArg, result, sys,
+    CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, LaunchConfig,
+    PinnedHostSlice, PushKernelArg, result, sys,
 };
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,14 +22,6 @@ const SLOTS: usize = 3;
 
 /// Bytes of a piece: at 50 GB/s some 160 µs, against about 10 µs for a launch.
 const PIECE_BYTES: usize = 8 << 20;
-
-/// The masks as a kernel parameter.
-#[repr(C)]
-#[derive(Clone, Zeroize)]
-struct Keys([u32; MOST_MASKS]);
-
-// SAFETY: plain numbers, laid out as the kernels' struct of the same name.
-unsafe impl DeviceRepr for Keys {}
 
 pub(crate) struct CudaStages {
     name: String,
@@ -65,7 +57,7 @@ impl CudaStages {
         let (ctr, cbc_decrypt) = (function("ctr")?, function("cbc_decrypt")?);
         let slot = || Slot::new(&context).map_err(refuse("make buffers"));
         let slots = (0..SLOTS).map(|_| slot()).collect::<Result<_, _>>()?;
-        let keys = Box::new(Keys([0; MOST_MASKS]));
+        let keys = Box::new(Keys::new(&[0; MOST_MASKS]));
         Ok(CudaStages { name: report.name.clone(), context, ctr, cbc_decrypt, keys, slots })
     }
 
@@ -174,7 +166,7 @@ impl Stages for CudaStages {
     }
 
     fn set_keys(&mut self, masks: &[u32]) -> Result<(), Error> {
-        self.keys.0.copy_from_slice(masks);
+        *self.keys = Keys::new(masks);
         Ok(())
     }
 

@@ -1,49 +1,50 @@
-//! Kernels in CUDA C. A C compiler takes the text too, behind a few definitions ([`HOST`]): so it is checked without a
-//! device.
+//! Kernels in CUDA C. A C compiler takes the text too, behind a few definitions (`tests/processor/kernels.h`): so it is
+//! checked without a device.
 //!
 //! The masks of all rounds are a kernel parameter, which lies in constant memory and belongs to this launch alone: no
 //! other thread's key can come between.
 
 use super::{Language, body, counter, function};
-use crate::circuit::{Circuit, GROUP_THREADS, Gates, Mode, Wire};
+use crate::circuit::{Circuit, Function, GROUP_THREADS, Gates, Mode, Wire};
 use crate::keys::MOST_MASKS;
 
-struct Cuda;
+pub(crate) struct Cuda;
+
+/// The parameters of every kernel.
+pub(crate) const ARGUMENTS: &str = "(const uint4 *__restrict__ source, uint4 *__restrict__ sink,
+const __grid_constant__ Keys keys, u32 high, u32 upper, u32 lower, u32 low, u32 blocks, u32 skip, u32 rounds)";
 
 /// Groups of 64 threads in a block of threads.
 pub(crate) const GROUPS_A_BLOCK: u32 = 2;
 
 /// Both kernels: `ctr` and `cbc_decrypt`.
 pub(crate) fn source() -> String {
-    let threads = GROUPS_A_BLOCK * GROUP_THREADS;
-    let head = format!(
+    let kernels =
+        [("ctr", Mode::Ctr), ("cbc_decrypt", Mode::CbcDecrypt)].map(|(name, mode)| kernel(name, mode));
+    head() + &kernels.concat()
+}
+
+/// What stands in front of every kernel.
+pub(crate) fn head() -> String {
+    format!(
         "typedef unsigned int u32;
 typedef struct {{ u32 masks[{MOST_MASKS}]; }} Keys;
 #ifdef __CUDACC__
-#define KERNEL extern \"C\" __global__ void __launch_bounds__({threads})
+#define KERNEL(threads) extern \"C\" __global__ void __launch_bounds__(threads)
+#define SHARED(type, name, count) extern __shared__ type name[]
 #define LOOKUP(r, t, a, b, c) asm(\"lop3.b32 %0, %1, %2, %3, \" #t \";\" : \"=r\"(r) : \"r\"(a), \"r\"(b), \"r\"(c))
 #endif
 "
-    );
-    let kernels =
-        [("ctr", Mode::Ctr), ("cbc_decrypt", Mode::CbcDecrypt)].map(|(name, mode)| kernel(name, mode));
-    head + &kernels.concat()
+    )
 }
 
 fn kernel(name: &str, mode: Mode) -> String {
     let circuit = Circuit::new(mode, Gates::Three);
-    let (steps, outputs) = function(&Cuda, &circuit.substitution);
-    let parameters = (0..8).map(|bit| format!("u32 *v{bit}")).collect::<Vec<_>>().join(", ");
-    let inputs: String = (0..8).map(|bit| format!("const u32 w{bit} = *v{bit};\n")).collect();
-    let results: String =
-        outputs.iter().enumerate().map(|(bit, output)| format!("*v{bit} = {output};\n")).collect();
+    let threads = GROUPS_A_BLOCK * GROUP_THREADS;
     let (counter, body) = (counter(&Cuda), body(&Cuda, &circuit));
     let body = body.replace("substitute(", &format!("substitute_{name}("));
     format!(
-        "__device__ static __forceinline__ void substitute_{name}({parameters}) {{
-{inputs}{steps}{results}}}
-KERNEL {name}(const uint4 *__restrict__ source, uint4 *__restrict__ sink, const __grid_constant__ Keys keys,
-u32 high, u32 upper, u32 lower, u32 low, u32 blocks, u32 skip, u32 rounds) {{
+        "{}KERNEL({threads}) {name}{ARGUMENTS} {{
 const u32 group = blockIdx.x * {GROUPS_A_BLOCK}u + threadIdx.x / {GROUP_THREADS}u;
 const u32 thread_of_group = threadIdx.x % {GROUP_THREADS}u;
 {counter}const u32 carry = low + start < low;
@@ -54,6 +55,21 @@ const u32 c0 = high + (carry2 & (c1 == 0u));
 (void)c0; (void)c1; (void)c2; (void)c3;
 u32 k;
 {body}}}
+",
+        substitution(name, &circuit.substitution)
+    )
+}
+
+/// The function that a kernel's body calls for a byte's eight wires.
+pub(crate) fn substitution(name: &str, circuit: &Function) -> String {
+    let (steps, outputs) = function(&Cuda, circuit);
+    let parameters = (0..8).map(|bit| format!("u32 *v{bit}")).collect::<Vec<_>>().join(", ");
+    let inputs: String = (0..8).map(|bit| format!("const u32 w{bit} = *v{bit};\n")).collect();
+    let results: String =
+        outputs.iter().enumerate().map(|(bit, output)| format!("*v{bit} = {output};\n")).collect();
+    format!(
+        "__device__ static __forceinline__ void substitute_{name}({parameters}) {{
+{inputs}{steps}{results}}}
 "
     )
 }
@@ -100,39 +116,3 @@ impl Language for Cuda {
         format!("uint4 s = source[{q}]; s.x ^= {x}; s.y ^= {y}; s.z ^= {z}; s.w ^= {w}; sink[{q}] = s;")
     }
 }
-
-/// What a C compiler needs in front of [`source`], and a program around it that reads a launch from standard input and
-/// writes the sink to standard output.
-#[cfg(test)]
-pub(crate) const HOST: (&str, &str) = (
-    "#include <stdio.h>
-#include <stdlib.h>
-#define __device__
-#define __forceinline__ inline
-#define __restrict__ restrict
-#define __grid_constant__
-#define KERNEL static void
-typedef struct { unsigned x, y, z, w; } uint4;
-static struct { unsigned x; } blockIdx, threadIdx;
-static unsigned look(unsigned t, unsigned a, unsigned b, unsigned c) {
-    unsigned sum = 0;
-    for (unsigned i = 0; i < 8; i++)
-        if (t >> i & 1) sum |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
-    return sum;
-}
-#define LOOKUP(r, t, a, b, c) r = look(t, a, b, c)
-",
-    "int main(void) {
-    u32 n[9];
-    static Keys keys;
-    if (fread(n, 4, 9, stdin) != 9 || fread(&keys, sizeof keys, 1, stdin) != 1) return 1;
-    u32 is_cbc = n[0], blocks = n[1], skip = n[2], rounds = n[3], threads = n[8];
-    uint4 *source = calloc(blocks + 1, 16), *sink = calloc(blocks, 16);
-    if (fread(source, 16, blocks + is_cbc, stdin) != blocks + is_cbc) return 2;
-    for (blockIdx.x = 0; blockIdx.x * threads * 32u < blocks + skip; blockIdx.x++)
-        for (threadIdx.x = 0; threadIdx.x < threads; threadIdx.x++)
-            (is_cbc ? cbc_decrypt : ctr)(source, sink, keys, n[4], n[5], n[6], n[7], blocks, skip, rounds);
-    return fwrite(sink, 16, blocks, stdout) != blocks;
-}
-",
-);

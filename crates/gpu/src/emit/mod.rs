@@ -82,31 +82,45 @@ fn function(language: &dyn Language, function: &Function) -> (String, [String; 8
 /// A kernel's body. In front of it stand `thread` (the number of this thread's first block in the dispatch, `skip`
 /// included), `c0` … `c3` (its counter, the highest word first), `skip`, `blocks` and `rounds`.
 fn body(language: &dyn Language, circuit: &Circuit) -> String {
-    let mut text = String::new();
-    for wire in 0..STATE {
-        text.push_str(&language.variable(&name(wire)));
-    }
+    let mut text = variables(language);
     let place = |lane: u32| format!("thread + {}u - skip", GROUP_THREADS * lane);
-    let words = |lane: u32| std::array::from_fn(|word| name((32 * word as u32 + lane) as Wire));
-    let (is_ctr, whole) = (circuit.mode == Mode::Ctr, |inner: String| format!("{{\n{inner}}}\n"));
-    if !is_ctr {
+    if circuit.mode == Mode::CbcDecrypt {
         for lane in 0..LANES {
             let q = language.declare("q", &place(lane));
-            let load = language.load("q + 1u", words(lane));
+            let load = language.load("q + 1u", lane_words(lane));
             let _ = writeln!(text, "{{ {} if (q < blocks) {{ {load} }} }}", q.trim_end());
         }
     }
-    text.push_str(&language.round_key(!is_ctr));
-    text.push_str(&whole(lines(language, &circuit.begin, STATE)));
-    text.push_str(&language.rounds(circuit.mode, &lines(language, &circuit.round, STATE)));
-    text.push_str(&language.round_key(is_ctr));
-    text.push_str(&whole(lines(language, &circuit.end, STATE)));
+    text.push_str(&phases(language, circuit));
     for lane in 0..LANES {
         let q = language.declare("q", &place(lane));
-        let store = language.store("q", words(lane));
+        let store = language.store("q", lane_words(lane));
         let _ = writeln!(text, "{{ {} if (q < blocks) {{ {store} }} }}", q.trim_end());
     }
     text
+}
+
+/// The state's variables.
+pub(crate) fn variables(language: &dyn Language) -> String {
+    (0..STATE).map(|wire| language.variable(&name(wire))).collect()
+}
+
+/// The four words of a lane's block, when the state is in blocks.
+pub(crate) fn lane_words(lane: u32) -> [String; 4] {
+    std::array::from_fn(|word| name((32 * word as u32 + lane) as Wire))
+}
+
+/// From the state's variables to the state's variables: everything between loading and storing.
+pub(crate) fn phases(language: &dyn Language, circuit: &Circuit) -> String {
+    let (is_ctr, whole) = (circuit.mode == Mode::Ctr, |inner: String| format!("{{\n{inner}}}\n"));
+    [
+        language.round_key(!is_ctr),
+        whole(lines(language, &circuit.begin, STATE)),
+        language.rounds(circuit.mode, &lines(language, &circuit.round, STATE)),
+        language.round_key(is_ctr),
+        whole(lines(language, &circuit.end, STATE)),
+    ]
+    .concat()
 }
 
 /// The lines that set `thread` and the counter from `group` and `thread_of_group`: the group's first counter is a

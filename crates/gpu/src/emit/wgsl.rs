@@ -8,31 +8,25 @@
 //! ```
 
 use super::{Language, body, counter, function};
-use crate::circuit::{Circuit, GROUP_THREADS, Gates, Mode, Wire};
+use crate::circuit::{Circuit, Function, GROUP_THREADS, Gates, Mode, Wire};
 
-struct Wgsl;
+pub(crate) struct Wgsl;
 
-/// The source of a kernel whose entry is `main`, in workgroups of 64 threads.
-pub(crate) fn source(mode: Mode) -> String {
-    let circuit = Circuit::new(mode, Gates::Two);
-    let (steps, outputs) = function(&Wgsl, &circuit.substitution);
-    let inputs = (0..8).map(|bit| format!("w{bit}: u32")).collect::<Vec<_>>().join(", ");
-    let outputs = outputs.join(", ");
-    let (counter, body) = (counter(&Wgsl), body(&Wgsl, &circuit));
-    format!(
-        "struct Parameters {{ counter: vec4<u32>, blocks: u32, skip: u32, rounds: u32, unused: u32 }}
+/// The declarations of what a kernel is given.
+pub(crate) const BINDINGS: &str =
+    "struct Parameters { counter: vec4<u32>, blocks: u32, skip: u32, rounds: u32, unused: u32 }
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> sink: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<uniform> parameters: Parameters;
-struct Byte {{ a: vec4<u32>, b: vec4<u32> }}
-fn substitute({inputs}) -> Byte {{
-{steps}return byte({outputs});
-}}
-fn byte(a: u32, b: u32, c: u32, d: u32, e: u32, f: u32, g: u32, h: u32) -> Byte {{
-return Byte(vec4<u32>(a, b, c, d), vec4<u32>(e, f, g, h));
-}}
-@compute @workgroup_size({GROUP_THREADS})
+";
+
+/// The source of a kernel whose entry is `main`, in workgroups of 64 threads.
+pub(crate) fn source(mode: Mode) -> String {
+    let circuit = Circuit::new(mode, Gates::Two);
+    let (counter, body) = (counter(&Wgsl), body(&Wgsl, &circuit));
+    format!(
+        "{BINDINGS}{}@compute @workgroup_size({GROUP_THREADS})
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) thread_of_group: u32) {{
 let group = id.x;
 let low = parameters.counter.w;
@@ -46,6 +40,24 @@ let c1 = parameters.counter.y + carry2;
 let c0 = parameters.counter.x + select(0u, carry2, c1 == 0u);
 var k: u32;
 {body}}}
+",
+        substitution(&circuit.substitution)
+    )
+}
+
+/// The functions that a kernel's body calls for a byte's eight wires.
+pub(crate) fn substitution(circuit: &Function) -> String {
+    let (steps, outputs) = function(&Wgsl, circuit);
+    let inputs = (0..8).map(|bit| format!("w{bit}: u32")).collect::<Vec<_>>().join(", ");
+    let outputs = outputs.join(", ");
+    format!(
+        "struct Byte {{ a: vec4<u32>, b: vec4<u32> }}
+fn substitute({inputs}) -> Byte {{
+{steps}return byte({outputs});
+}}
+fn byte(a: u32, b: u32, c: u32, d: u32, e: u32, f: u32, g: u32, h: u32) -> Byte {{
+return Byte(vec4<u32>(a, b, c, d), vec4<u32>(e, f, g, h));
+}}
 "
     )
 }

@@ -9,14 +9,25 @@ use cipherloom_kernels::{Aes, Backend, Engine};
 /// A device in software that fails after so many starts or finishes.
 struct Frail {
     left: usize,
+    error: Error,
     masks: Vec<u32>,
     slots: [Option<Vec<u8>>; 3],
 }
 
 impl Frail {
+    /// Every second number of steps ends with memory that runs out, the others with a device that is lost.
+    fn after(left: usize) -> Frail {
+        let device = "frail".to_owned();
+        let error = if left.is_multiple_of(2) {
+            Error::OutOfMemory { device }
+        } else {
+            Error::Lost { device, reason: "its turn had come".to_owned() }
+        };
+        Frail { left, error, masks: Vec::new(), slots: [None, None, None] }
+    }
+
     fn step(&mut self) -> Result<(), Error> {
-        let error = Error::Lost { device: "frail".to_owned(), reason: "its turn had come".to_owned() };
-        self.left = self.left.checked_sub(1).ok_or(error)?;
+        self.left = self.left.checked_sub(1).ok_or_else(|| self.error.clone())?;
         Ok(())
     }
 }
@@ -71,12 +82,12 @@ impl Stages for Frail {
 }
 
 #[test]
-fn a_device_that_is_lost_at_any_step_leaves_the_rest_to_the_cpu() {
+fn a_device_that_fails_at_any_step_leaves_the_rest_to_the_cpu() {
     let key = noise(24);
     let cpu = Aes::new(&key, Backend::Soft).unwrap();
     let text = noise(5 * (16 << 10) + 32);
     for left in 0..=13 {
-        let frail = Frail { left, masks: Vec::new(), slots: [None, None, None] };
+        let frail = Frail::after(left);
         let device: &'static Staged<Frail> = Box::leak(Box::new(Staged::new("frail".to_owned(), frail)));
         let both = Aes::new(&key, Engine::with_accelerator(Backend::Soft, device)).unwrap();
 
@@ -95,7 +106,7 @@ fn a_device_that_is_lost_at_any_step_leaves_the_rest_to_the_cpu() {
         assert!(got == expected && chain == chain_too, "CBC, lost after {left}");
     }
     for left in 0..=13 {
-        let frail = Frail { left, masks: Vec::new(), slots: [None, None, None] };
+        let frail = Frail::after(left);
         let device: &'static Staged<Frail> = Box::leak(Box::new(Staged::new("frail".to_owned(), frail)));
         let both = Aes::new(&key, Engine::with_accelerator(Backend::Soft, device)).unwrap();
         let (mut expected, mut got) = (text.clone(), text.clone());
@@ -108,7 +119,7 @@ fn a_device_that_is_lost_at_any_step_leaves_the_rest_to_the_cpu() {
 
 #[test]
 fn small_pieces_and_idle_devices_are_left_alone() {
-    let frail = Frail { left: 100, masks: Vec::new(), slots: [None, None, None] };
+    let frail = Frail::after(100);
     let device = Staged::new("frail".to_owned(), frail);
     let keys = [[0; 16]; 11];
     assert_eq!(device.ctr_xor(&keys, 0, &mut [0; 1000]), 0);

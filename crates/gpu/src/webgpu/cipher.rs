@@ -56,7 +56,7 @@ impl Adapters {
 mod tests {
     use super::*;
     use crate::Device;
-    use cipherloom_kernels::Accelerator;
+    use cipherloom_kernels::{Accelerator, Aes, Backend, Engine};
 
     #[test]
     fn a_device_that_computes_wrongly_is_refused_by_its_name() {
@@ -82,5 +82,26 @@ mod tests {
         assert!(text.iter().all(|byte| *byte == 1));
         assert!(cipher.fault().is_some());
         assert_eq!(cipher.ctr_xor(&self_test::round_keys(&[0; 16]), 0, &mut text), 0);
+    }
+
+    #[test]
+    fn a_device_that_is_lost_in_the_midst_of_a_text_loses_none_of_it() {
+        let device: &'static WebGpuCipher = Box::leak(Box::new(WebGpuCipher::open(None).unwrap()));
+        let cpu = Aes::new(&[3; 32], Backend::best()).unwrap();
+        let both = Aes::new(&[3; 32], Engine::with_accelerator(Backend::best(), device)).unwrap();
+        let text: Vec<u8> = (0..12 << 20).map(|at: usize| (at ^ (at >> 9)) as u8).collect();
+        let (mut expected, mut got) = (text.clone(), text);
+        cpu.ctr_xor(&[0xff; 16], 0, &mut expected);
+        let taker = std::thread::spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(40));
+            device.context.device().destroy();
+        });
+        both.ctr_xor(&[0xff; 16], 0, &mut got);
+        taker.join().unwrap();
+        assert!(got == expected);
+        // Whenever it went, from now on it is told, and the text is still whole.
+        both.ctr_xor(&[0xff; 16], 0, &mut got);
+        cpu.ctr_xor(&[0xff; 16], 0, &mut expected);
+        assert!(got == expected && matches!(device.fault(), Some(Error::Lost { .. } | Error::Driver { .. })));
     }
 }

@@ -61,3 +61,31 @@ impl Drop for Messages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Adapters;
+    use super::*;
+
+    #[test]
+    fn what_the_validation_layers_say_of_a_bad_call_is_kept() {
+        let heard = Messages::listen();
+        let context = Adapters::list(true).open(None).unwrap();
+        {
+            // SAFETY: the device is of Vulkan, and outlives this block.
+            let device = unsafe { context.device().as_hal::<wgpu::hal::api::Vulkan>() };
+            let device = device.expect("a device of Vulkan");
+            // SAFETY: a buffer of no bytes and no use is refused or made, and never used; the layers call it invalid.
+            unsafe {
+                if let Ok(buffer) = device.raw_device().create_buffer(&Default::default(), None) {
+                    device.raw_device().destroy_buffer(buffer, None);
+                }
+            }
+        }
+        let words = heard.take().join("\n");
+        assert!(
+            words.contains("VUID-VkBufferCreateInfo-size-00912"),
+            "install vulkan-validationlayers; what was said: {words}"
+        );
+    }
+}

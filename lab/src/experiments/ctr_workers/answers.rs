@@ -37,7 +37,7 @@ fn cores(findings: &Findings) -> usize {
     }
 }
 
-fn effect(name: impl Into<String>, value: Interval, unit: &str) -> Effect {
+pub(super) fn effect(name: impl Into<String>, value: Interval, unit: &str) -> Effect {
     Effect { name: name.into(), value, unit: unit.to_owned() }
 }
 

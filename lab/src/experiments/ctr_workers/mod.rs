@@ -11,9 +11,12 @@
 //! | `copy-in`, `compute`, `copy-out` | that phase of `end-to-end`, of the worker who was longest at it |
 //! | `synchronisation` | wall time of `end-to-end` less the longest worker's |
 //! | `preparation` | the message read from a file into the host's memory |
+//!
+//! And the same on the graphics devices of this machine (`devices/`), where the program is built with them.
 
 mod answers;
 mod crew;
+mod devices;
 mod setting;
 
 use super::{Context, Experiment, Findings, Published, factors};
@@ -91,7 +94,9 @@ impl Experiment for CtrWorkers {
         let by_chunk =
             chunks.iter().flat_map(|&chunk| both.map(|workers| Setting { workers, chunk, ..standard }));
         hold(by_chunk.collect(), PUBLISHED_BYTES, "chunk", context, &mut findings)?;
+        devices::hold(context, &mut findings);
         answers::add(&mut findings);
+        devices::add(&mut findings);
         Ok(findings)
     }
 }

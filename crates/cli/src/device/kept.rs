@@ -1,0 +1,167 @@
+//! Devices' figures, kept by `calibrate` beside the machine's own, so that `plan` can say whether a device would pay without
+//! loading a driver.
+//!
+//! Figures are those of a driver. Which ones are installed is told by files (the kernel's word of NVIDIA's, the Vulkan
+//! loader's list and the libraries it names); if they change, the figures count no more.
+
+use super::enabled::{Opened, cuda_devices, wgpu_devices};
+use crate::output;
+use cipherloom::machine::{DeviceCosts, calibration_file};
+use cipherloom_gpu::Costs;
+use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+const VERSION: u32 = 1;
+
+/// Where the Vulkan loader looks for drivers (LoaderDriverInterface.md, Linux).
+const VULKAN_DRIVERS: [&str; 3] =
+    ["/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+const NVIDIA_VERSION: &str = "/proc/driver/nvidia/version";
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    version: u32,
+    /// [`installed_drivers`], when the figures were taken.
+    installed: String,
+    devices: Vec<KeptDevice>,
+}
+
+/// One device's figures.
+#[derive(Serialize, Deserialize)]
+pub struct KeptDevice {
+    backend: String,
+    name: String,
+    driver: String,
+    #[serde(flatten)]
+    costs: Costs,
+}
+
+fn file() -> Option<PathBuf> {
+    Some(calibration_file()?.with_file_name("devices.json"))
+}
+
+/// Measures every device of this machine, keeps the figures, and gives them with a line for each that could not be
+/// measured.
+///
+/// # Errors
+/// If the figures cannot be kept.
+pub fn calibrate() -> std::io::Result<(Vec<KeptDevice>, Vec<String>)> {
+    let (mut devices, mut troubles) = (Vec::new(), Vec::new());
+    let mut keep = |backend: &str, opened: Opened| {
+        let measured =
+            opened.and_then(|(device, driver)| Ok((device.costs()?, device.name().to_owned(), driver)));
+        match measured {
+            Ok((costs, name, driver)) => {
+                devices.push(KeptDevice { backend: backend.to_owned(), name, driver, costs });
+            }
+            Err(error) => troubles.push(error.to_string()),
+        }
+    };
+    cuda_devices().into_iter().for_each(|opened| keep("cuda", opened));
+    wgpu_devices().into_iter().for_each(|opened| keep("wgpu", opened));
+    let kept = Kept { version: VERSION, installed: installed_drivers(), devices };
+    if let Some((path, parent)) = file().as_deref().and_then(|path| Some((path, path.parent()?))) {
+        fs::create_dir_all(parent)?;
+        let new = tempfile::NamedTempFile::new_in(parent)?;
+        serde_json::to_writer_pretty(new.as_file(), &kept)?;
+        new.persist(path)?;
+    }
+    Ok((kept.devices, troubles))
+}
+
+/// What is known of devices, without a driver loaded. Figures of other drivers are told of, and left out.
+pub fn known() -> Vec<DeviceCosts> {
+    let Some(json) = file().and_then(|path| fs::read(path).ok()) else {
+        return Vec::new();
+    };
+    let kept = match serde_json::from_slice::<Kept>(&json) {
+        Ok(kept) if kept.version == VERSION && kept.installed == installed_drivers() => kept,
+        Ok(_) => {
+            output::warn(
+                "the drivers have changed since devices were calibrated; `cipherloom calibrate` measures again",
+            );
+            return Vec::new();
+        }
+        Err(error) => {
+            output::warn(format_args!(
+                "the devices' figures are damaged ({error}); `cipherloom calibrate` makes new ones"
+            ));
+            return Vec::new();
+        }
+    };
+    let costs = |device: KeptDevice| {
+        let Costs {
+            call_seconds,
+            transfer_bytes_per_second,
+            kernel_bytes_per_second,
+            end_to_end_bytes_per_second,
+            call_bytes,
+            staging_bytes,
+        } = device.costs;
+        DeviceCosts {
+            backend: if device.backend == "cuda" { "cuda" } else { "wgpu" },
+            name: format!("{}, driver {}", device.name, device.driver),
+            call_seconds,
+            transfer_bytes_per_second,
+            kernel_bytes_per_second,
+            end_to_end_bytes_per_second,
+            call_bytes,
+            staging_bytes,
+            is_forced: false,
+        }
+    };
+    kept.devices.into_iter().map(costs).collect()
+}
+
+/// The drivers of this machine as files tell of them: changes whenever one is installed, updated or removed.
+fn installed_drivers() -> String {
+    let mut words = fs::read_to_string(NVIDIA_VERSION).unwrap_or_default();
+    for folder in VULKAN_DRIVERS {
+        let mut lists: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        lists.sort();
+        for list in lists {
+            stamp(&list, &mut words);
+            let json = fs::read(&list).unwrap_or_default();
+            let json: serde_json::Value = serde_json::from_slice(&json).unwrap_or_default();
+            if let Some(library) = json["ICD"]["library_path"].as_str() {
+                // A name without a folder is looked for by the system; the package that brought it brought the list too.
+                stamp(&list.with_file_name("").join(library), &mut words);
+            }
+        }
+    }
+    words
+}
+
+fn stamp(path: &Path, words: &mut String) {
+    let Ok(metadata) = fs::metadata(path) else { return };
+    let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let _ = writeln!(
+        words,
+        "{} {} {}",
+        path.display(),
+        metadata.len(),
+        changed.map_or(0, |changed| changed.as_secs())
+    );
+}
+
+/// A device's figures as a person reads them, a line for each.
+pub fn lines(devices: &[KeptDevice]) -> String {
+    let mut text = String::new();
+    for KeptDevice { backend, name, driver, costs } in devices {
+        let rate = |bytes: f64| format!("{}/s", output::size(bytes as u64));
+        let _ = writeln!(text, "{backend} {name}, driver {driver}:");
+        for (what, figure) in [
+            ("  a call, µs", format!("{:.0}", costs.call_seconds * 1e6)),
+            ("  moved there and back", rate(costs.transfer_bytes_per_second)),
+            ("  AES-128-CTR, kernel alone", rate(costs.kernel_bytes_per_second)),
+            ("  AES-128-CTR, there and back", rate(costs.end_to_end_bytes_per_second)),
+        ] {
+            let _ = writeln!(text, "{what:<34}{figure:>14}");
+        }
+    }
+    text
+}

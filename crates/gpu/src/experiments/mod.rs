@@ -1,0 +1,174 @@
+//! Kernels for experiments, never for the product: AES-128 … 256-CTR by workers, each a group of threads with a private
+//! memory, as the published accelerator cores were.
+//!
+//! ```text
+//! worker w of W    takes the turns  w T / W … (w + 1) T / W  of all T; a turn is what its threads do at once
+//! Tile             copy in to the private memory │ 32 blocks a thread in bit planes, there │ copy out
+//! Direct           the same without the private memory: from the device's memory and back
+//! Tables           one block a thread; the private memory holds the tables, 32 copies, one for each bank
+//! ```
+//!
+//! **Tables are not for the product**: how long a look-up takes depends on which places a program beside it has asked for, so
+//! that others on the device could learn the key from timing. 32 copies, a thread's own in a bank of its own, keep threads
+//! of one warp from waiting for each other; they do not make this safe.
+
+mod material;
+mod texts;
+
+#[cfg(feature = "cuda")]
+mod cuda;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "wgpu")]
+mod webgpu;
+
+#[cfg(feature = "cuda")]
+pub use cuda::{CudaBench, CudaProgram};
+#[cfg(feature = "wgpu")]
+pub use webgpu::{WebGpuBench, WebGpuProgram};
+
+use crate::Error;
+use crate::circuit::{Circuit, GROUP_THREADS, Gates, LANES, Mode, STATE, Step};
+
+/// How a worker does its part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worker {
+    /// Bitsliced, in a private memory of so many bytes: a power of two from 4096 to 32768, 512 for each thread.
+    Tile(u32),
+    /// Bitsliced, without a private memory.
+    Direct,
+    /// By look-ups in one table, 32 KiB with its copies, whose entries are turned; or in four, 128 KiB.
+    Tables(u32),
+}
+
+/// Threads of a worker that looks up.
+const TABLES_THREADS: u32 = 256;
+/// Banks of a device's private memory, and threads that ask it at once.
+const BANKS: u32 = 32;
+
+impl Worker {
+    /// Its name, as records have it, and its kernel's.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Worker::Tile(bytes) => format!("tile_{bytes}"),
+            Worker::Direct => "direct".to_owned(),
+            Worker::Tables(tables) => format!("tables_{tables}"),
+        }
+    }
+
+    /// Bytes of private memory.
+    #[must_use]
+    pub fn private_bytes(self) -> u32 {
+        match self {
+            Worker::Tile(bytes) => bytes,
+            Worker::Direct => 0,
+            Worker::Tables(tables) => tables * 256 * BANKS * 4,
+        }
+    }
+
+    /// Its threads.
+    #[must_use]
+    pub fn threads(self) -> u32 {
+        match self {
+            Worker::Tile(bytes) => bytes / (16 * LANES),
+            Worker::Direct => GROUP_THREADS,
+            // Four tables leave room for one worker on a processor, which is to be busy all the same.
+            Worker::Tables(tables) => TABLES_THREADS * tables,
+        }
+    }
+
+    /// Bytes that its threads do at once.
+    #[must_use]
+    pub fn turn_bytes(self) -> u32 {
+        16 * self.turn_blocks()
+    }
+
+    fn turn_blocks(self) -> u32 {
+        match self {
+            Worker::Tile(_) | Worker::Direct => self.threads() * LANES,
+            Worker::Tables(_) => self.threads(),
+        }
+    }
+
+    /// The most bits per second of AES-128 that a device of NVIDIA's could do by this form, counted: for look-ups 32 words from
+    /// each processor's private memory in a cycle, 160 a block; for bit planes 64 logical operations in a cycle (compute
+    /// capabilities 8.0 and 9.0; CUDA C++ programming guide, arithmetic instructions).
+    #[must_use]
+    pub fn counted_bits_per_second(self, multiprocessors: u32, clock_hertz: f64) -> f64 {
+        let cycles = f64::from(multiprocessors) * clock_hertz;
+        match self {
+            Worker::Tables(_) => cycles * 32.0 / 160.0 * 128.0,
+            Worker::Tile(_) | Worker::Direct => {
+                cycles * 64.0 / f64::from(operations(10)) * f64::from(LANES * 128)
+            }
+        }
+    }
+}
+
+/// Logical operations of a thread for its 32 blocks, three inputs each where the compiler can join them.
+fn operations(rounds: u32) -> u32 {
+    let circuit = Circuit::new(Mode::Ctr, Gates::Three);
+    let cost = |steps: &[Step]| -> u32 { steps.iter().map(|step| operation(step, &circuit)).sum() };
+    // The last line: the text is added, one for each word of 32 blocks.
+    cost(&circuit.begin) + (rounds - 1) * cost(&circuit.round) + cost(&circuit.end) + u32::from(STATE)
+}
+
+fn operation(step: &Step, circuit: &Circuit) -> u32 {
+    match step {
+        // Two more terms with each operation.
+        Step::Sum { wires, key, .. } => (wires.len() as u32 + u32::from(key.is_some())) / 2,
+        Step::Product { .. } | Step::Lookup { .. } => 1,
+        // Copies are names; counters' bits change every 2048 blocks, but a thread has no others.
+        Step::Copy { .. } | Step::Constant { .. } => 0,
+        Step::CounterBit { .. } => 1,
+        // A shift and a choice by the mask, twice.
+        Step::Exchange { .. } => 4,
+        Step::Substitute { .. } => {
+            circuit.substitution.steps.iter().map(|step| operation(step, circuit)).sum()
+        }
+    }
+}
+
+/// A message on a device, and one form of worker to encrypt it.
+pub trait Bench {
+    /// Copies the message in, and waits; of the length that the bench was made for.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn copy_in(&mut self, text: &[u8]) -> Result<(), Error>;
+
+    /// Has so many workers encrypt it, and waits: seconds by the device's clock where it has one, else by this machine's.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn compute(&mut self, workers: u32) -> Result<f64, Error>;
+
+    /// Copies what came of it out, and waits.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn copy_out(&mut self, text: &mut [u8]) -> Result<(), Error>;
+
+    /// Whether [`Bench::compute`] tells the device's own time.
+    fn has_clock(&self) -> bool;
+}
+
+/// A launch's numbers.
+#[derive(Debug, Clone, Copy)]
+struct Launch {
+    /// The counter of the first turn's first block, highest word first.
+    counter: [u32; 4],
+    /// Blocks of the message, and those in front of it in the first turn.
+    blocks: u32,
+    skip: u32,
+}
+
+impl Launch {
+    fn new(worker: Worker, first: u128, bytes: usize) -> Launch {
+        let skip = (first % u128::from(worker.turn_blocks())) as u32;
+        let aligned = first - u128::from(skip);
+        let counter = [96, 64, 32, 0].map(|shift| (aligned >> shift) as u32);
+        Launch { counter, blocks: bytes.div_ceil(16) as u32, skip }
+    }
+}

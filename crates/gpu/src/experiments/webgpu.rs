@@ -1,0 +1,178 @@
+//! Workers on a device of wgpu: workgroups, with workgroup memory as their private one.
+
+use super::material::material;
+use super::{Bench, Launch, Worker, texts};
+use crate::Error;
+use crate::self_test::round_keys;
+use crate::webgpu::Context;
+use std::rc::Rc;
+use std::time::Instant;
+use wgpu::{BufferUsages, MapMode};
+
+/// A worker's kernel, compiled for a device.
+#[derive(Debug, Clone)]
+pub struct WebGpuProgram {
+    context: Rc<Context>,
+    pipeline: wgpu::ComputePipeline,
+    worker: Worker,
+}
+
+/// A message on a device, and a worker's kernel.
+#[derive(Debug)]
+pub struct WebGpuBench {
+    program: WebGpuProgram,
+    bound: wgpu::BindGroup,
+    /// Mapped for writing between copies.
+    upload: wgpu::Buffer,
+    source: wgpu::Buffer,
+    sink: wgpu::Buffer,
+    landing: wgpu::Buffer,
+    clock: Option<Clock>,
+}
+
+/// Times of the device itself.
+#[derive(Debug)]
+struct Clock {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    /// Seconds of a tick.
+    tick: f64,
+}
+
+impl WebGpuProgram {
+    /// Compiles it.
+    ///
+    /// # Errors
+    /// [`Error::Driver`] if the device has not the private memory or the threads that the worker needs, with its limits, or
+    /// refuses.
+    pub fn new(context: &Rc<Context>, worker: Worker) -> Result<WebGpuProgram, Error> {
+        let limits = context.report().limits;
+        if worker.private_bytes() > limits.workgroup_bytes || worker.threads() > limits.workgroup_threads {
+            return Err(Error::Driver {
+                device: context.report().name.clone(),
+                action: "run such a worker",
+                reason: format!(
+                    "{} needs {} bytes of workgroup memory and {} threads, and the device's limits are {} and {}",
+                    worker.name(),
+                    worker.private_bytes(),
+                    worker.threads(),
+                    limits.workgroup_bytes,
+                    limits.workgroup_threads
+                ),
+            });
+        }
+        let pipeline = context.pipeline(&texts::wgsl(worker), "main")?;
+        Ok(WebGpuProgram { context: Rc::clone(context), pipeline, worker })
+    }
+}
+
+impl WebGpuBench {
+    /// Makes room for messages of this length, under this key (of AES's lengths) and first counter.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Driver`].
+    pub fn new(
+        program: &WebGpuProgram,
+        key: &[u8],
+        first: u128,
+        length: usize,
+    ) -> Result<WebGpuBench, Error> {
+        let WebGpuProgram { context, pipeline, worker } = program;
+        let keys = round_keys(key);
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        let Launch { counter: [a, b, c, d], blocks, skip } = Launch::new(*worker, first, length);
+        let parameters = words(&[a, b, c, d, blocks, skip, keys.len() as u32 - 1, 0]);
+        let parameters = context.filled(&parameters, BufferUsages::UNIFORM)?;
+        let masks = context.filled(&words(&material(*worker, &keys)), BufferUsages::STORAGE)?;
+        let bytes = 16 * u64::from(blocks);
+        let upload = context.buffer(bytes, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC)?;
+        let source = context.buffer(bytes, BufferUsages::STORAGE | BufferUsages::COPY_DST)?;
+        let sink = context.buffer(bytes, BufferUsages::STORAGE | BufferUsages::COPY_SRC)?;
+        let landing = context.buffer(bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
+        let bound = context.bind(pipeline, &[&source, &sink, &masks, &parameters])?;
+        let clock = if context.report().timestamps { Some(Clock::new(context)?) } else { None };
+        context.map(&upload, MapMode::Write)?;
+        context.wait(None)?;
+        Ok(WebGpuBench { program: program.clone(), bound, upload, source, sink, landing, clock })
+    }
+}
+
+impl Clock {
+    fn new(context: &Context) -> Result<Clock, Error> {
+        let queries = context.device().create_query_set(&wgpu::QuerySetDescriptor {
+            label: None,
+            ty: wgpu::QueryType::Timestamp,
+            count: 2,
+        });
+        let usage = BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC;
+        let resolved = context.buffer(16, usage)?;
+        Ok(Clock { queries, resolved, tick: f64::from(context.queue().get_timestamp_period()) / 1e9 })
+    }
+
+    fn read(&self, context: &Context) -> Result<f64, Error> {
+        context.submit(|encoder| encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0))?;
+        let read = context.read(&self.resolved)?;
+        let (times, _) = read.as_chunks();
+        let [begin, end] = [0, 1].map(|index| u64::from_le_bytes(times[index]));
+        Ok(end.saturating_sub(begin) as f64 * self.tick)
+    }
+}
+
+impl Bench for WebGpuBench {
+    fn copy_in(&mut self, text: &[u8]) -> Result<(), Error> {
+        {
+            let range = self.upload.slice(..);
+            let mut view =
+                range.get_mapped_range_mut().map_err(|error| self.program.context.unmapped(&error))?;
+            view.slice(..text.len()).copy_from_slice(text);
+        }
+        self.upload.unmap();
+        let size = self.upload.size();
+        self.program
+            .context
+            .submit(|encoder| encoder.copy_buffer_to_buffer(&self.upload, 0, &self.source, 0, size))?;
+        self.program.context.map(&self.upload, MapMode::Write)?;
+        self.program.context.wait(None)
+    }
+
+    fn compute(&mut self, workers: u32) -> Result<f64, Error> {
+        let timestamps = self.clock.as_ref().map(|clock| wgpu::ComputePassTimestampWrites {
+            query_set: &clock.queries,
+            beginning_of_pass_write_index: Some(0),
+            end_of_pass_write_index: Some(1),
+        });
+        let descriptor = wgpu::ComputePassDescriptor { label: None, timestamp_writes: timestamps };
+        let start = Instant::now();
+        self.program.context.submit(|encoder| {
+            let mut pass = encoder.begin_compute_pass(&descriptor);
+            pass.set_pipeline(&self.program.pipeline);
+            pass.set_bind_group(0, &self.bound, &[]);
+            pass.dispatch_workgroups(workers, 1, 1);
+        })?;
+        self.program.context.wait(None)?;
+        let outside = start.elapsed().as_secs_f64();
+        let inside = self.clock.as_ref().map(|clock| clock.read(&self.program.context)).transpose()?;
+        // A clock that shows no time, or more than passed outside, is none.
+        Ok(inside.filter(|inside| *inside > 0.0 && *inside <= outside).unwrap_or(outside))
+    }
+
+    fn copy_out(&mut self, text: &mut [u8]) -> Result<(), Error> {
+        let size = self.landing.size();
+        self.program
+            .context
+            .submit(|encoder| encoder.copy_buffer_to_buffer(&self.sink, 0, &self.landing, 0, size))?;
+        self.program.context.map(&self.landing, MapMode::Read)?;
+        self.program.context.wait(None)?;
+        {
+            let range = self.landing.slice(..);
+            let view = range.get_mapped_range().map_err(|error| self.program.context.unmapped(&error))?;
+            text.copy_from_slice(&view[..text.len()]);
+        }
+        self.landing.unmap();
+        Ok(())
+    }
+
+    fn has_clock(&self) -> bool {
+        self.clock.is_some()
+    }
+}
