@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::path::PathBuf;
 
 /// Pinned: what an emulator accepts is part of what the tests say.
-const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
+pub(crate) const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 const AZURITE: &str = "azurite@3.37.0";
 
 /// Runs `interop/test_stores_*.py`.

@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
+use zeroize::Zeroizing;
 
 /// Parts of one object in flight on each side.
 const PARTS: usize = 8;
@@ -113,11 +114,11 @@ async fn small(
                 let wanted = pieces.source_range(&all)?;
                 let output =
                     pieces.translate(all, &bytes[wanted.start as usize..wanted.end as usize], workspace)?;
-                Ok((pieces.plaintext_len(), output))
+                Ok((pieces.plaintext_len(), bytes_of(output, work)))
             })
             .await?;
         verified = len;
-        Bytes::from_owner(output)
+        output
     };
     context.tell(Told::Advanced(object.size));
     match target.put(output).await? {
@@ -221,12 +222,24 @@ async fn translated(
     let output = if matches!(context.errand.work, Work::Copy) {
         bytes
     } else {
-        let pieces = Arc::clone(pieces);
-        let translate = move |workspace: &mut _| pieces.translate(range, &bytes, workspace);
-        Bytes::from_owner(context.ciphers.run(translate).await?)
+        let (pieces, errand) = (Arc::clone(pieces), Arc::clone(&context.errand));
+        let translate = move |workspace: &mut _| {
+            let output = pieces.translate(range, &bytes, workspace)?;
+            Ok(bytes_of(output, errand.work.borrowed()))
+        };
+        context.ciphers.run(translate).await?
     };
     context.tell(Told::Advanced(len));
     Ok((output, share))
+}
+
+/// An output as bytes to send: wiped when dropped if it is plaintext. Wiping costs as much as the cipher, so what is
+/// ciphertext is spared it.
+pub(crate) fn bytes_of(mut output: Zeroizing<Vec<u8>>, work: cipherloom::Work<'_>) -> Bytes {
+    match work.sealing() {
+        Some(_) => std::mem::take(&mut *output).into(),
+        None => Bytes::from_owner(output),
+    }
 }
 
 /// A sink whose upload is taken back if it is dropped: by an error, or because the run was stopped.
