@@ -47,8 +47,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     let mut record: Record<serde_json::Value> = Record::begin("stores", peers(&requirements)?);
     program.environment("PYTHONDONTWRITEBYTECODE", "1").run()?;
-    let text = std::fs::read_to_string(&results)
-        .with_context(|| format!("cannot read {}", results.display()))?;
+    let text =
+        std::fs::read_to_string(&results).with_context(|| format!("cannot read {}", results.display()))?;
     let cells: Vec<serde_json::Value> = serde_json::from_str(&text).context("the results are no JSON")?;
     record.extend(cells);
     record.write(options.out.as_deref())
