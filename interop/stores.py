@@ -153,6 +153,20 @@ def cut(handler, forward):
     handler.close_connection = True
 
 
+def skew(handler, forward):
+    """The request arrives as if its sender's clock were a day off."""
+    for header in ("X-Amz-Date", "Authorization"):
+        if header in handler.headers:
+            moved = re.sub(r"\b20\d{6}(?=T|/)", "20200101", handler.headers[header])
+            handler.headers.replace_header(header, moved)
+    handler.answer(*reordered(forward()))
+
+
+def reordered(answer):
+    status, headers, body = answer
+    return status, body, headers
+
+
 def lose_answer(handler, forward):
     """The store does what is asked, and nobody hears of it."""
     forward()
