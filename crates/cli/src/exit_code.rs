@@ -70,7 +70,6 @@ pub fn of(error: &anyhow::Error) -> ExitCode {
 }
 
 /// A signal stopped the run; with what was done by then, in words.
-#[cfg_attr(not(feature = "stores"), expect(dead_code, reason = "only runs over stores hear signals"))]
 #[derive(Debug, thiserror::Error)]
 #[error("stopped; {0}")]
 pub struct Interrupted(pub &'static str);
