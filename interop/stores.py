@@ -42,7 +42,7 @@ def served(arguments, port, **options):
     process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, **options)
     try:
         wait_for(port, process)
-        yield
+        yield process.pid
     finally:
         process.terminate()
         process.wait()
@@ -52,18 +52,18 @@ class S3:
     """A gateway over folders: what it stores can be looked at as files, past the gateway."""
 
     def __init__(self, folder, port):
-        self.data, self.port, self.made = folder / "data", port, 0
+        self.data, self.metadata, self.port, self.made = folder / "data", folder / "meta", port, 0
 
     @classmethod
     @contextlib.contextmanager
     def running(cls, folder):
         store = cls(folder, free_port())
         store.data.mkdir(parents=True)
-        (folder / "meta").mkdir()
+        store.metadata.mkdir()
         secrets = os.environ | {"ROOT_ACCESS_KEY": "test", "ROOT_SECRET_KEY": "testsecret"}
         program = os.environ["CIPHERLOOM_VERSITYGW"]
         arguments = [program, "--port", f"127.0.0.1:{store.port}", "--quiet", "posix", "--sidecar"]
-        with served([*arguments, folder / "meta", store.data], store.port, env=secrets):
+        with served([*arguments, store.metadata, store.data], store.port, env=secrets) as store.process:
             yield store
 
     def bucket(self):
@@ -151,6 +151,20 @@ def cut(handler, forward):
     status, headers, body = forward()
     handler.answer(status, body[: len(body) // 2], headers, length=len(body))
     handler.close_connection = True
+
+
+def skew(handler, forward):
+    """The request arrives as if its sender's clock were a day off."""
+    for header in ("X-Amz-Date", "Authorization"):
+        if header in handler.headers:
+            moved = re.sub(r"\b20\d{6}(?=T|/)", "20200101", handler.headers[header])
+            handler.headers.replace_header(header, moved)
+    handler.answer(*reordered(forward()))
+
+
+def reordered(answer):
+    status, headers, body = answer
+    return status, body, headers
 
 
 def lose_answer(handler, forward):

@@ -202,3 +202,33 @@ def test_a_listing_cut_short_is_no_small_listing(s3, sealed, tmp_path):
 
     done = run(s3, everything, *arguments, code=tool.FAILED)
     assert "cannot list the bucket" in tool.message(done)
+
+
+def test_a_clock_that_is_off_is_told_by_the_gateway_itself(s3, sealed, tmp_path):
+    bucket, _, key = sealed
+    arguments = ["verify", f"s3://{bucket}/sealed", "--key", key, "--retries", "0"]
+    assert "set the clock" in tool.message(run(s3, lambda _: stores.skew, *arguments, code=tool.FAILED))
+
+
+def test_an_output_that_may_not_be_written_fails_alone(s3, sealed, tmp_path):
+    bucket, plain, key = sealed
+
+    def rule(request):
+        is_it = request.path.endswith(("/again/folder-1/file-1", "/again/large-2")) and request.method in ("PUT", "POST")
+        return stores.refuse(403, "AccessDenied") if is_it else None
+
+    done = run(s3, rule, "encrypt", plain, f"s3://{bucket}/again", "--key", key, code=tool.PARTIAL)
+    told = tool.message(done)
+    assert "folder-1/file-1: cannot write the output: the credentials do not allow this; ask" in told
+    assert "large-2: cannot begin the upload: the credentials do not allow this; ask" in told
+    assert set(s3.objects(bucket, "again")) == set(FILES) - {"folder-1/file-1", "large-2"}
+
+
+def test_a_listing_that_is_not_allowed_is_told(s3, sealed):
+    bucket, _, key = sealed
+
+    def rule(request):
+        return stores.refuse(403, "AccessDenied") if request.is_listing else None
+
+    done = run(s3, rule, "verify", f"s3://{bucket}/sealed", "--key", key, code=tool.FAILED)
+    assert "cannot list the bucket: the credentials do not allow this" in tool.message(done)

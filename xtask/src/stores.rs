@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use std::path::PathBuf;
 
 /// Pinned: what an emulator accepts is part of what the tests say.
-const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
+pub(crate) const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 const AZURITE: &str = "azurite@3.37.0";
 
 /// Runs `interop/test_stores_*.py`.
@@ -16,7 +16,7 @@ const AZURITE: &str = "azurite@3.37.0";
 /// If a server cannot be had, or a test fails.
 pub(crate) fn run() -> Result<()> {
     debian::ensure(&[("npm", "npm")])?;
-    let tests = ["test_stores_s3.py", "test_stores_faults.py", "test_stores_azure.py"];
+    let tests = ["s3", "single", "stop", "faults", "azure"].map(|part| format!("test_stores_{part}.py"));
     Program::new(interop::python()?)
         .folder(place::root().join("interop"))
         .args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"])

@@ -17,11 +17,13 @@ pub enum ExitCode {
     Key = 4,
     /// At least one entry's content is not authentic: damaged, tampered with, truncated, or made with another key.
     Unauthentic = 5,
+    /// Ctrl-C or SIGTERM stopped it.
+    Interrupted = 130,
 }
 
 impl ExitCode {
     /// All codes with their meaning, for the manual page.
-    pub const ALL: [(ExitCode, &'static str); 6] = [
+    pub const ALL: [(ExitCode, &'static str); 7] = [
         (ExitCode::Success, "everything was done, or skipped as asked"),
         (ExitCode::Failure, "nothing was done; the message says why"),
         (ExitCode::Usage, "the arguments make no sense"),
@@ -31,6 +33,7 @@ impl ExitCode {
             ExitCode::Unauthentic,
             "at least one entry is not authentic (damaged, tampered with, truncated, or made with another key); others may be done",
         ),
+        (ExitCode::Interrupted, "Ctrl-C stopped it (stores); what was complete stands, nothing else does"),
     ];
 }
 
@@ -59,10 +62,21 @@ pub fn of(error: &anyhow::Error) -> ExitCode {
         Some(error) if error.is_authentication() => ExitCode::Unauthentic,
         Some(error) if error.is_key() => ExitCode::Key,
         Some(error) if error.is_usage() => ExitCode::Usage,
+        _ if error.is::<Interrupted>() => ExitCode::Interrupted,
         _ if error.is::<UsageError>() => ExitCode::Usage,
         _ if error.is::<KeyError>() => ExitCode::Key,
         _ => ExitCode::Failure,
     }
+}
+
+/// A signal stopped the run; with what was done by then, in words.
+#[derive(Debug, thiserror::Error)]
+#[error("stopped; {0}")]
+pub struct Interrupted(pub &'static str);
+
+#[cfg(feature = "stores")]
+impl Interrupted {
+    pub const CODE: i32 = ExitCode::Interrupted as i32;
 }
 
 /// The code for a class of trouble with publications or licences.

@@ -45,32 +45,50 @@ impl Progress {
     /// Does `work`; meanwhile, if standard error is a terminal, draws the line from a thread of its own, and removes
     /// it at the end.
     pub fn shown_during<T>(&self, total_bytes: u64, total_files: u64, work: impl FnOnce() -> T) -> T {
+        self.shown_while_listed(&|| (total_files, total_bytes, true), work)
+    }
+
+    /// The same where totals grow: `found` gives files and bytes found so far, and whether these are all.
+    pub fn shown_while_listed<T>(
+        &self,
+        found: &(dyn Fn() -> (u64, u64, bool) + Sync),
+        work: impl FnOnce() -> T,
+    ) -> T {
         if !std::io::stderr().is_terminal() {
             return work();
         }
         std::thread::scope(|scope| {
             // Dropping the sender ends the drawing, also when the work panics.
             let (_end, ended) = channel::<()>();
-            scope.spawn(move || self.draw(total_bytes, total_files, &ended));
+            scope.spawn(move || self.draw(found, &ended));
             work()
         })
     }
 
-    fn draw(&self, total_bytes: u64, total_files: u64, ended: &Receiver<()>) {
+    fn draw(&self, found: &dyn Fn() -> (u64, u64, bool), ended: &Receiver<()>) {
         let start = Instant::now();
         let goes_on = |wait| ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
         if !goes_on(QUIET_FIRST) {
             return;
         }
         let bar = self.bar.get_or_init(|| {
-            let bar = ProgressBar::with_draw_target(Some(total_bytes), ProgressDrawTarget::stderr());
+            let bar = ProgressBar::with_draw_target(Some(found().1), ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template(TEMPLATE);
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         loop {
+            let (total_files, total_bytes, is_all) = found();
             let bytes = self.bytes.load(Ordering::Relaxed).min(total_bytes);
             let files = self.files.load(Ordering::Relaxed);
-            bar.set_message(figures(bytes, total_bytes, files, total_files, start.elapsed()));
+            let mut line = figures(bytes, total_bytes, files, total_files, start.elapsed());
+            if !is_all {
+                // How much is left nobody knows yet.
+                let known = line.rfind("/s").map_or(line.len(), |end| end + 2);
+                line.truncate(known);
+                line.push_str("  listing");
+            }
+            bar.set_length(total_bytes);
+            bar.set_message(line);
             bar.set_position(bytes);
             if !goes_on(REDRAW) {
                 return bar.finish_and_clear();

@@ -3,6 +3,7 @@
 
 use crate::conditions::Conditions;
 use crate::location::Scheme;
+use crate::pages::Pager;
 use cipherloom::Error;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::azure::MicrosoftAzureBuilder;
@@ -33,6 +34,8 @@ pub(crate) struct Bucket {
     pub(crate) name: String,
     pub(crate) prefix: Key,
     pub(crate) store: Arc<dyn ObjectStore>,
+    /// The same client, asked for its listing page by page.
+    pub(crate) pager: Pager,
     /// What S3 offers beyond: multipart uploads with a condition.
     pub(crate) s3: Option<(Arc<AmazonS3>, Conditions)>,
 }
@@ -42,25 +45,27 @@ impl Bucket {
         let retry = RetryConfig { max_retries: access.retries, ..RetryConfig::default() };
         let refused = |error| crate::faults::of("reach the store", &error);
         let mut s3 = None;
-        let store: Arc<dyn ObjectStore> = match scheme {
+        let (store, pager): (Arc<dyn ObjectStore>, Pager) = match scheme {
             Scheme::S3 => {
                 let conditions = Conditions::default();
                 let builder = AmazonS3Builder::from_env().with_bucket_name(name).with_retry(retry);
                 let store = builder.with_http_connector(conditions.clone()).build().map_err(refused)?;
                 let store = Arc::new(store);
                 s3 = Some((store.clone(), conditions));
-                store
+                (store.clone(), Pager(store))
             }
             Scheme::Gcs => {
                 let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(name).with_retry(retry);
-                Arc::new(builder.build().map_err(refused)?)
+                let store = Arc::new(builder.build().map_err(refused)?);
+                (store.clone(), Pager(store))
             }
             Scheme::Azure => {
                 let builder = MicrosoftAzureBuilder::from_env().with_container_name(name).with_retry(retry);
-                Arc::new(builder.build().map_err(refused)?)
+                let store = Arc::new(builder.build().map_err(refused)?);
+                (store.clone(), Pager(store))
             }
         };
-        Ok(Bucket { scheme, name: name.to_owned(), prefix, store, s3 })
+        Ok(Bucket { scheme, name: name.to_owned(), prefix, store, pager, s3 })
     }
 
     /// The key of what has this path below the prefix.

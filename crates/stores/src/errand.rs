@@ -1,6 +1,7 @@
 //! What to do with a listing and where the outputs go: as a job over folders, but shared by tasks that outlive a call.
 
-use crate::listing::{Listing, Object};
+use crate::inventory::Inventory;
+use crate::listing::Object;
 use crate::place::Place;
 use cipherloom::{Error, Format, IfExists, Job};
 use std::ffi::OsStr;
@@ -120,14 +121,14 @@ impl Errand {
     /// Whether the output of a single object gets a name that its own does not lead to: with a bound path it would never
     /// open again.
     #[must_use]
-    pub fn renames(&self, listing: &Listing) -> bool {
+    pub fn renames(&self, inventory: &Inventory) -> bool {
         let unnamed = Errand { single_name: None, ..self.clone() };
         let keeps =
             |object: &Object| match (unnamed.output_path(&object.path), self.output_path(&object.path)) {
                 (Ok(own), Ok(given)) => own == given,
                 _ => true,
             };
-        self.single_name.is_some() && !listing.objects.iter().all(keeps)
+        self.single_name.is_some() && !inventory.single().is_none_or(keeps)
     }
 
     /// The naming rules are those of jobs over folders.

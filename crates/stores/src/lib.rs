@@ -1,8 +1,8 @@
 //! Object stores as the homes of a tree: S3 (and what speaks it), Google Cloud Storage, Azure Blob Storage.
 //!
 //! ```text
-//! Place::open("s3://bucket/prefix") ─> Listing::list ─┐
-//!                       Place::open ─> Errand ────────┼─> run ─> Summary     (events to an `Observer`, as on folders)
+//! Place::open("s3://bucket/prefix") ─> Inventory::open ─┐   listed page by page while the run goes on
+//!                       Place::open ─> Errand ──────────┴─> run ─> Summary     (events to an `Observer`, as on folders)
 //!
 //! object up to a part's size    GET ──────────> translate ─> conditional PUT
 //! larger one                    ranged GETs ──> translate ─> parts of a multipart upload ─> conditional completion
@@ -10,14 +10,16 @@
 //! ```
 //!
 //! - [`Place`]: a folder, or a prefix of a bucket, by path or address; [`Access`]: how to reach it.
-//! - [`Listing`]: what there is at a place, listed once; its [`Object`]s may be divided among machines
+//! - [`Inventory`]: what there is at a place, listed while the run goes on; [`Inventory::survey`] counts it.
+//! - [`Listing`]: the same, all of it in memory; its [`Object`]s may be divided among machines
 //!   ([`Listing::of_objects`] makes a listing of some of them).
 //! - [`Errand`]: what to do and where the outputs go; [`Limits`]: how much at once.
 //! - [`run`]: does it. Blocks the calling thread, which alone calls the observer.
+//! - [`read_single`], [`write_single`]: one object to or from a stream of unknown length.
 //!
 //! ```no_run
 //! use cipherloom::{Backend, Format, Selection, Unobserved, key::Keyset};
-//! use cipherloom_stores::{Access, Errand, Listing, Place, Work, run};
+//! use cipherloom_stores::{Access, Errand, Inventory, Place, Work, run};
 //! use std::{path::Path, sync::Arc};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,9 +27,9 @@
 //! let format = Arc::new(Format::tink(keyset, Backend::best())?);
 //! let source = Place::open(Path::new("s3://books/in"), Access::default())?;
 //! let destination = Place::open(Path::new("s3://books/sealed"), Access::default())?;
-//! let listing = Arc::new(Listing::list(&source, &Selection::default())?);
+//! let inventory = Inventory::open(&source, Selection::default())?;
 //! let errand = Errand::new(Work::Encrypt(format), Some(destination));
-//! let summary = run(&listing, &errand, &Unobserved)?;
+//! let summary = run(inventory, &errand, &Unobserved)?;
 //! # Ok(())
 //! # }
 //! ```
@@ -43,19 +45,24 @@ mod conditions;
 mod errand;
 mod existing;
 mod faults;
+mod inventory;
 mod listing;
 mod location;
 mod object;
+mod pages;
 mod place;
 mod provenance;
 mod run;
 mod runtime;
+mod single;
 mod sink;
 mod source;
 mod upload;
 
 pub use bucket::Access;
 pub use errand::{Errand, Limits, Work};
+pub use inventory::{Inventory, Survey};
 pub use listing::{Listing, Object};
 pub use place::Place;
 pub use run::{check, run};
+pub use single::{read_single, write_single};

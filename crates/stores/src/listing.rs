@@ -1,20 +1,16 @@
-//! What there is at a place, listed once, with versions: whatever is read later is asked for in that version.
+//! Objects with their versions, as listed: whatever is read later is asked for in that version. A listing holds all of
+//! them in memory.
 
-use crate::bucket::Bucket;
-use crate::faults;
+use crate::inventory::{Inventory, Supply, each};
+use crate::pages::Found;
 use crate::place::{Kind, Place};
 use crate::runtime::runtime;
 use cipherloom::{Entry, Error, PassedOver, Selection, Tree, Unlisted};
-use futures_util::{StreamExt, TryStreamExt, stream};
-use object_store::path::Path as Key;
-use object_store::{ObjectMeta, ObjectStoreExt};
-use std::collections::HashSet;
+use object_store::ObjectMeta;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
-
-/// Prefixes that are listed at once.
-const LISTS: usize = 16;
 
 /// An object (or file) to process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,16 +51,26 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Lists what `selection` takes at `place`. Asks the store; many prefixes at once.
+    /// Lists what `selection` takes at `place`, all of it in memory: for those who divide it among machines. A run over
+    /// a bucket lists as it goes ([`crate::Inventory`]).
     ///
     /// # Errors
     /// If the place itself cannot be listed, or nothing is there. Trouble further down goes to [`Listing::unlisted`].
     pub fn list(place: &Place, selection: &Selection) -> Result<Listing, Error> {
         match &place.0 {
             Kind::Folder(path) => Ok(Listing::of_tree(Tree::list(path, selection)?)),
-            Kind::Bucket { bucket, is_prefix } => {
-                runtime()?.block_on(list_bucket(place, Arc::clone(bucket), *is_prefix, selection))
-            }
+            Kind::Bucket { .. } => match Inventory::open(place, selection.clone())?.supply {
+                Supply::Known(listing) => Arc::into_inner(listing).ok_or(Error::NeitherFileNorFolder),
+                Supply::Pages(pages) => {
+                    let mut listing = Listing::of_objects(place.clone(), Vec::new());
+                    runtime()?.block_on(each(&pages, |found| match found {
+                        Found::Object(object) => listing.objects.push(object),
+                        Found::Unlisted(unlisted) => listing.unlisted.push(unlisted),
+                    }));
+                    listing.passed_over.excluded = pages.counts().excluded.load(Ordering::Relaxed);
+                    Ok(listing)
+                }
+            },
         }
     }
 
@@ -81,6 +87,13 @@ impl Listing {
             links: 0,
             unlisted: Vec::new(),
         }
+    }
+
+    /// The object that the user named.
+    pub(crate) fn of_single(place: &Place, meta: ObjectMeta) -> Listing {
+        let (place, name) = place.clone().for_single();
+        let object = Object::new(name.unwrap_or_default(), meta.size, meta.e_tag);
+        Listing { is_single: true, ..Listing::of_objects(place, vec![object]) }
     }
 
     /// The files of a tree.
@@ -126,12 +139,6 @@ impl Listing {
     pub fn total_bytes(&self) -> u64 {
         self.objects.iter().map(|object| object.size).sum()
     }
-
-    /// The object's path or address.
-    #[must_use]
-    pub fn address(&self, object: &Object) -> PathBuf {
-        address(&self.place, &object.path)
-    }
 }
 
 /// What has this path below a place, as a path or address.
@@ -157,94 +164,4 @@ fn relative_text(path: &Path) -> Option<String> {
 fn version(entry: &Entry) -> Option<String> {
     let since = entry.attributes.modified?.duration_since(UNIX_EPOCH).ok()?;
     Some(format!("{:x}-{:x}", entry.size, since.as_nanos()))
-}
-
-async fn list_bucket(
-    place: &Place,
-    bucket: Arc<Bucket>,
-    is_prefix: bool,
-    selection: &Selection,
-) -> Result<Listing, Error> {
-    if !is_prefix {
-        match bucket.store.head(&bucket.prefix).await {
-            Ok(meta) => return Ok(single(place, meta)),
-            Err(fault) if faults::is_missing(&fault) => {}
-            // Who may list need not be allowed to read: listing tells.
-            Err(object_store::Error::PermissionDenied { .. }) => {}
-            Err(fault) => return Err(faults::of("look at the object", &fault)),
-        }
-    }
-    let prefix = Some(&bucket.prefix).filter(|prefix| !prefix.as_ref().is_empty());
-    let top = bucket.store.list_with_delimiter(prefix).await;
-    let top = top.map_err(|fault| faults::of("list the bucket", &fault))?;
-    let mut listing = Listing::of_objects(place.clone(), Vec::new());
-    let mut metas = top.objects;
-    let below = stream::iter(top.common_prefixes).map(|prefix| {
-        let bucket = Arc::clone(&bucket);
-        async move {
-            let found: Result<Vec<ObjectMeta>, _> = bucket.store.list(Some(&prefix)).try_collect().await;
-            (prefix, found)
-        }
-    });
-    let mut below = below.buffered(LISTS);
-    while let Some((prefix, found)) = below.next().await {
-        match found {
-            Ok(found) => metas.extend(found),
-            Err(fault) => listing.unlisted.push(Unlisted {
-                path: bucket.address(&prefix),
-                error: faults::of("list what is below this prefix", &fault),
-            }),
-        }
-    }
-    if metas.is_empty() && listing.unlisted.is_empty() {
-        return Err(Error::Store {
-            action: "list the bucket",
-            reason: "nothing is there; check the prefix".to_owned(),
-        });
-    }
-    take(&bucket, metas, selection, &mut listing);
-    Ok(listing)
-}
-
-fn single(place: &Place, meta: ObjectMeta) -> Listing {
-    let (place, name) = place.clone().for_single();
-    let object = Object::new(name.unwrap_or_default(), meta.size, meta.e_tag);
-    Listing { is_single: true, ..Listing::of_objects(place, vec![object]) }
-}
-
-/// Puts what takes part into the listing.
-fn take(bucket: &Bucket, metas: Vec<ObjectMeta>, selection: &Selection, listing: &mut Listing) {
-    let markers = markers(&metas);
-    for meta in metas {
-        if meta.size == 0 && markers.contains(meta.location.as_ref()) {
-            continue;
-        }
-        let Some(parts) = meta.location.prefix_match(&bucket.prefix) else { continue };
-        let path = parts.map(|part| part.as_ref().to_owned()).collect::<Vec<_>>().join("/");
-        if !selection.takes(Path::new(&path)) {
-            listing.passed_over.excluded += 1;
-            continue;
-        }
-        listing.objects.push(Object::new(path, meta.size, meta.e_tag));
-    }
-}
-
-/// Empty objects called like a folder, which some programs put where they want one to be seen.
-fn markers(metas: &[ObjectMeta]) -> HashSet<String> {
-    let empty: HashSet<&str> =
-        metas.iter().filter(|meta| meta.size == 0).map(|meta| meta.location.as_ref()).collect();
-    let mut markers = HashSet::new();
-    if empty.is_empty() {
-        return markers;
-    }
-    for meta in metas {
-        let key: &Key = &meta.location;
-        for (slash, _) in key.as_ref().match_indices('/') {
-            let folder = &key.as_ref()[..slash];
-            if empty.contains(folder) {
-                markers.insert(folder.to_owned());
-            }
-        }
-    }
-    markers
 }

@@ -13,12 +13,14 @@ use crate::sink::{Condition, Sink, Target};
 use crate::source;
 use bytes::Bytes;
 use cipherloom::{Error, IfExists, Pieces};
+use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
+use zeroize::Zeroizing;
 
 /// Parts of one object in flight on each side.
 const PARTS: usize = 8;
@@ -26,9 +28,13 @@ const PARTS: usize = 8;
 /// S3 takes 10,000 parts; a larger object gets larger ones.
 const MOST_PARTS: u64 = 9_500;
 
-/// Processes one object of the listing.
-pub(crate) async fn process(context: &Arc<Context>, index: usize) -> Result<Ended, Error> {
-    let object = &context.listing.objects[index];
+/// Bytes of a part of an object of this size, where parts are to have `part`.
+pub(crate) fn part_len(size: u64, part: u64) -> u64 {
+    part.max(size.div_ceil(MOST_PARTS))
+}
+
+/// Processes one object.
+pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<Ended, Error> {
     let target = target(context, object)?;
     let is_large = object.size > context.errand.limits.part as u64;
     if let Some(ended) = target.look(is_large).await? {
@@ -36,9 +42,9 @@ pub(crate) async fn process(context: &Arc<Context>, index: usize) -> Result<Ende
     }
     let bound = context.errand.bound_path(&object.path)?;
     if is_large {
-        large(context, index, &target, bound).await
+        large(context, object, &target, bound).await
     } else {
-        small(context, index, &target, bound).await
+        small(context, object, &target, bound).await
     }
 }
 
@@ -88,13 +94,12 @@ fn is_done(context: &Context, attributes: &object_store::Attributes) -> bool {
 
 async fn small(
     context: &Arc<Context>,
-    index: usize,
+    object: &Object,
     target: &Target,
     bound: Vec<u8>,
 ) -> Result<Ended, Error> {
-    let object = &context.listing.objects[index];
     let _share = context.share(2 * object.size).await?;
-    let (bytes, attributes) = source::read(&context.listing, object, 0..object.size).await?;
+    let (bytes, attributes) = source::read(&context.home, object, 0..object.size).await?;
     if is_done(context, &attributes) {
         return Ok(Ended::Skipped);
     }
@@ -113,11 +118,11 @@ async fn small(
                 let wanted = pieces.source_range(&all)?;
                 let output =
                     pieces.translate(all, &bytes[wanted.start as usize..wanted.end as usize], workspace)?;
-                Ok((pieces.plaintext_len(), output))
+                Ok((pieces.plaintext_len(), bytes_of(output, work)))
             })
             .await?;
         verified = len;
-        Bytes::from_owner(output)
+        output
     };
     context.tell(Told::Advanced(object.size));
     match target.put(output).await? {
@@ -128,30 +133,25 @@ async fn small(
 
 async fn large(
     context: &Arc<Context>,
-    index: usize,
+    object: &Object,
     target: &Target,
     bound: Vec<u8>,
 ) -> Result<Ended, Error> {
-    let object = &context.listing.objects[index];
     let head_len = (Pieces::head_len(context.errand.work.borrowed()) as u64).min(object.size);
     let mut head = Bytes::new();
     if head_len > 0 || context.is_in_place {
-        let (bytes, attributes) = source::read(&context.listing, object, 0..head_len.max(1)).await?;
+        let (bytes, attributes) = source::read(&context.home, object, 0..head_len.max(1)).await?;
         if is_done(context, &attributes) {
             return Ok(Ended::Skipped);
         }
         head = bytes;
     }
-    let (errand, size) = (Arc::clone(&context.errand), object.size);
-    let pieces = context
-        .ciphers
-        .run(move |workspace| Pieces::begin(errand.work.borrowed(), &bound, size, &head, workspace))
-        .await?;
+    let pieces = begin(context, object, head, bound).await?;
     let mut sink = Guarded::new(context, target.begin().await?);
-    let ended = in_parts(context, object, &Arc::new(pieces), sink.get()).await;
+    let ended = in_parts(context, object, &pieces, sink.get()).await;
     match ended {
         Ok(verified) => {
-            source::check_unchanged(&context.listing, object).await?;
+            source::check_unchanged(&context.home, object).await?;
             let ended = sink.get().finish().await;
             // Ended either way; what it left behind in the store it has removed.
             sink.disarm();
@@ -164,6 +164,33 @@ async fn large(
     }
 }
 
+/// Derives the keys of an object that begins with `head`.
+pub(crate) async fn begin(
+    context: &Context,
+    object: &Object,
+    head: Bytes,
+    bound: Vec<u8>,
+) -> Result<Arc<Pieces>, Error> {
+    let (errand, size) = (Arc::clone(&context.errand), object.size);
+    let begin =
+        move |workspace: &mut _| Pieces::begin(errand.work.borrowed(), &bound, size, &head, workspace);
+    context.ciphers.run(begin).await.map(Arc::new)
+}
+
+/// The parts of the output in their order; some of them are read and translated ahead.
+pub(crate) fn parts<'p>(
+    context: &'p Arc<Context>,
+    object: &'p Object,
+    pieces: &'p Arc<Pieces>,
+) -> BoxStream<'p, Result<(Bytes, OwnedSemaphorePermit), Error>> {
+    let part_len = part_len(object.size, context.errand.limits.part as u64);
+    let segments = pieces.segments();
+    let segment_len = object.size.div_ceil(segments).max(1);
+    let step = (part_len / segment_len).max(1);
+    let ranges = (0..segments.div_ceil(step)).map(move |part| part * step..segments.min((part + 1) * step));
+    stream::iter(ranges).map(|range| translated(context, object, pieces, range)).buffered(PARTS).boxed()
+}
+
 /// Takes all parts through; gives the length of the plaintext.
 async fn in_parts(
     context: &Arc<Context>,
@@ -171,13 +198,7 @@ async fn in_parts(
     pieces: &Arc<Pieces>,
     sink: &mut Sink,
 ) -> Result<u64, Error> {
-    let part_len = (context.errand.limits.part as u64).max(object.size.div_ceil(MOST_PARTS));
-    let segments = pieces.segments();
-    let segment_len = object.size.div_ceil(segments).max(1);
-    let step = (part_len / segment_len).max(1);
-    let ranges = (0..segments.div_ceil(step)).map(|part| part * step..segments.min((part + 1) * step));
-    let mut parts =
-        stream::iter(ranges).map(|range| translated(context, object, pieces, range)).buffered(PARTS);
+    let mut parts = parts(context, object, pieces);
     let mut writes: JoinSet<Result<(), Error>> = JoinSet::new();
     let mut is_read = false;
     while !(is_read && writes.is_empty()) {
@@ -216,17 +237,29 @@ async fn translated(
     let share = context.share(2 * len).await?;
     let bytes = match len {
         0 => Bytes::new(),
-        _ => source::read(&context.listing, object, wanted).await?.0,
+        _ => source::read(&context.home, object, wanted).await?.0,
     };
     let output = if matches!(context.errand.work, Work::Copy) {
         bytes
     } else {
-        let pieces = Arc::clone(pieces);
-        let translate = move |workspace: &mut _| pieces.translate(range, &bytes, workspace);
-        Bytes::from_owner(context.ciphers.run(translate).await?)
+        let (pieces, errand) = (Arc::clone(pieces), Arc::clone(&context.errand));
+        let translate = move |workspace: &mut _| {
+            let output = pieces.translate(range, &bytes, workspace)?;
+            Ok(bytes_of(output, errand.work.borrowed()))
+        };
+        context.ciphers.run(translate).await?
     };
     context.tell(Told::Advanced(len));
     Ok((output, share))
+}
+
+/// An output as bytes to send: wiped when dropped if it is plaintext. Wiping costs as much as the cipher, so what is
+/// ciphertext is spared it.
+pub(crate) fn bytes_of(mut output: Zeroizing<Vec<u8>>, work: cipherloom::Work<'_>) -> Bytes {
+    match work.sealing() {
+        Some(_) => std::mem::take(&mut *output).into(),
+        None => Bytes::from_owner(output),
+    }
 }
 
 /// A sink whose upload is taken back if it is dropped: by an error, or because the run was stopped.

@@ -1,22 +1,26 @@
-//! A run: the objects of a listing, many in flight. The calling thread hears what becomes of them, and tells the observer.
+//! A run: the objects of a place, many in flight. The calling thread hears what becomes of them, and tells the observer.
 
 use crate::cipher::Ciphers;
 use crate::errand::{Errand, Work};
 use crate::existing::Ended;
-use crate::listing::{Listing, address};
+use crate::inventory::{Inventory, Supply};
+use crate::listing::{Object, address};
 use crate::object::process;
+use crate::pages::{AHEAD, Found};
+use crate::place::Place;
 use crate::runtime::runtime;
-use cipherloom::{Error, Event, IfExists, Observer, Outcome, Summary};
+use crate::source::Home;
+use cipherloom::{Error, Event, IfExists, Observer, Outcome, Summary, Unlisted};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 /// How often the calling thread asks whether to stop.
-const WATCH: Duration = Duration::from_millis(20);
+pub(crate) const WATCH: Duration = Duration::from_millis(20);
 
 /// How long uploads that were given up may take to tell the store.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// Bytes that one permit of memory stands for: a semaphore counts no further than 2^29 on small machines.
 const SHARE: u64 = 1 << 10;
@@ -26,7 +30,7 @@ const OVERHEAD: u64 = 64 << 10;
 
 /// What all tasks look at.
 pub(crate) struct Context {
-    pub(crate) listing: Arc<Listing>,
+    pub(crate) home: Home,
     pub(crate) errand: Arc<Errand>,
     pub(crate) ciphers: Ciphers,
     /// This run's own mark.
@@ -40,10 +44,35 @@ pub(crate) struct Context {
 /// What the calling thread is told.
 pub(crate) enum Told {
     Advanced(u64),
-    Ended(usize, Result<Ended, Error>),
+    Ended(Object, Result<Ended, Error>),
+    Unlisted(Unlisted),
 }
 
 impl Context {
+    /// What is told comes out at the receiver, until the last who could tell has gone.
+    ///
+    /// # Errors
+    /// [`Error::Random`] if the system gives no random bytes.
+    pub(crate) fn new(
+        home: Home,
+        errand: &Errand,
+        is_in_place: bool,
+    ) -> Result<(Context, Receiver<Told>), Error> {
+        let (told, hears) = channel();
+        let shares = u32::try_from(errand.limits.memory as u64 / SHARE).unwrap_or(u32::MAX).clamp(1, 1 << 28);
+        let context = Context {
+            home,
+            errand: Arc::new(errand.clone()),
+            ciphers: Ciphers::new(errand.limits.threads),
+            run: random()?,
+            is_in_place,
+            memory: Arc::new(Semaphore::new(shares as usize)),
+            shares,
+            told,
+        };
+        Ok((context, hears))
+    }
+
     pub(crate) fn tell(&self, told: Told) {
         // Only a calling thread that panicked hears nothing any more.
         let _ = self.told.send(told);
@@ -65,8 +94,9 @@ impl Context {
     }
 }
 
-/// Does the errand for every object of the listing. Blocks; `observer` is called by this thread alone, and asked at
-/// least every 20 ms whether to stop.
+/// Does the errand for every object. A bucket is listed meanwhile: nothing waits for the end of the listing, and no more
+/// of it is held than some pages. Blocks; `observer` is called by this thread alone, and asked at least every 20 ms
+/// whether to stop.
 ///
 /// If it stops the run, what was in flight is given up within moments (uploads are taken back, for at most 2 s); the
 /// summary then holds what had ended.
@@ -74,32 +104,24 @@ impl Context {
 /// # Errors
 /// If nothing could be started: source and destination contain each other, the destination cannot be made, the format
 /// cannot be written here ([`Error::Chained`]: CBC). What goes wrong with single objects is told to `observer`.
-pub fn run(listing: &Arc<Listing>, errand: &Errand, observer: &dyn Observer) -> Result<Summary, Error> {
+pub fn run(
+    inventory: impl Into<Inventory>,
+    errand: &Errand,
+    observer: &dyn Observer,
+) -> Result<Summary, Error> {
     let start = Instant::now();
-    let is_in_place = is_in_place(listing, errand)?;
+    let inventory = inventory.into();
+    let is_in_place = is_in_place(&inventory, errand)?;
     if let Some(folder) = errand.destination.as_ref().and_then(|place| place.folder()) {
         std::fs::create_dir_all(folder).map_err(|error| Error::io("make the destination folder", error))?;
     }
-    let mut tally = Tally { listing, errand, observer, summary: Summary::default() };
-    for unlisted in &listing.unlisted {
-        tally.summary.failed += 1;
-        let outcome = Outcome::Failed(&unlisted.error);
-        observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
+    let mut tally = Tally { place: inventory.place(), errand, observer, summary: Summary::default() };
+    if let Supply::Known(listing) = &inventory.supply {
+        listing.unlisted.iter().for_each(|unlisted| tally.unlisted(unlisted));
     }
-    let (told, hears) = channel();
+    let (context, hears) = Context::new(inventory.home(), errand, is_in_place)?;
     let (stop, stopped) = watch::channel(false);
-    let shares = u32::try_from(errand.limits.memory as u64 / SHARE).unwrap_or(u32::MAX).clamp(1, 1 << 28);
-    let context = Context {
-        listing: Arc::clone(listing),
-        errand: Arc::new(errand.clone()),
-        ciphers: Ciphers::new(errand.limits.threads),
-        run: random()?,
-        is_in_place,
-        memory: Arc::new(Semaphore::new(shares as usize)),
-        shares,
-        told,
-    };
-    runtime()?.spawn(drive(Arc::new(context), stopped));
+    runtime()?.spawn(drive(Arc::new(context), inventory.supply.clone(), stopped));
     tally.hear(&hears, &stop);
     Ok(Summary { seconds: start.elapsed().as_secs_f64(), ..tally.summary })
 }
@@ -109,12 +131,12 @@ pub fn run(listing: &Arc<Listing>, errand: &Errand, observer: &dyn Observer) -> 
 /// # Errors
 /// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`];
 /// [`Error::Location`] for re-keying in place without leave to replace.
-pub fn check(listing: &Listing, errand: &Errand) -> Result<(), Error> {
-    is_in_place(listing, errand).map(|_| ())
+pub fn check(inventory: &Inventory, errand: &Errand) -> Result<(), Error> {
+    is_in_place(inventory, errand).map(|_| ())
 }
 
 /// True if the outputs replace their sources.
-fn is_in_place(listing: &Listing, errand: &Errand) -> Result<bool, Error> {
+fn is_in_place(inventory: &Inventory, errand: &Errand) -> Result<bool, Error> {
     let work = errand.work.borrowed();
     let is_rekey = matches!(errand.work, Work::Rekey { .. });
     if work.sealing().is_some_and(|format| format.is_chained())
@@ -123,11 +145,10 @@ fn is_in_place(listing: &Listing, errand: &Errand) -> Result<bool, Error> {
         return Err(Error::Chained);
     }
     let Some(destination) = &errand.destination else { return Ok(false) };
-    let same_place = listing.place.meets(destination);
-    if listing.is_single {
+    let same_place = inventory.place().meets(destination);
+    if let Some(object) = inventory.single() {
         // Single objects may go anywhere but onto themselves.
         let Ok(true) = same_place else { return Ok(false) };
-        let [object] = &listing.objects[..] else { return Ok(false) };
         if errand.output_path(&object.path)? != object.path {
             return Ok(false);
         }
@@ -140,34 +161,73 @@ fn is_in_place(listing: &Listing, errand: &Errand) -> Result<bool, Error> {
             reason: "source and destination are the same place; --if-exists overwrite re-keys it in place"
                 .to_owned(),
         }),
-        (false, _) if listing.is_single => Err(Error::SameFile),
+        (false, _) if inventory.single().is_some() => Err(Error::SameFile),
         (false, _) => Err(Error::DestinationInsideSource),
     }
 }
 
 /// Starts a task for each object, as many at once as the limits say.
-async fn drive(context: Arc<Context>, stopped: watch::Receiver<bool>) {
+async fn drive(context: Arc<Context>, supply: Supply, mut stopped: watch::Receiver<bool>) {
     let in_flight = Arc::new(Semaphore::new(context.errand.limits.objects.max(1)));
-    for index in 0..context.listing.objects.len() {
-        let Ok(turn) = Arc::clone(&in_flight).acquire_owned().await else { return };
-        if *stopped.borrow() {
-            return;
+    match supply {
+        Supply::Known(listing) => {
+            for object in &listing.objects {
+                if !start(&context, &in_flight, object.clone(), &stopped).await {
+                    return;
+                }
+            }
         }
-        let (context, mut stopped) = (Arc::clone(&context), stopped.clone());
-        tokio::spawn(async move {
-            let ended = tokio::select! {
-                ended = process(&context, index) => ended,
-                _ = stopped.wait_for(|stopped| *stopped) => Err(Error::Stopped),
-            };
-            context.tell(Told::Ended(index, ended));
-            drop(turn);
-        });
+        Supply::Pages(pages) => {
+            let (sender, mut listed) = mpsc::channel(AHEAD);
+            let feeder = tokio::spawn(async move { pages.feed(&sender).await });
+            loop {
+                let found = tokio::select! {
+                    found = listed.recv() => found,
+                    _ = stopped.wait_for(|stopped| *stopped) => None,
+                };
+                let goes_on = match found {
+                    None => false,
+                    Some(Found::Object(object)) => start(&context, &in_flight, object, &stopped).await,
+                    Some(Found::Unlisted(unlisted)) => {
+                        context.tell(Told::Unlisted(unlisted));
+                        true
+                    }
+                };
+                if !goes_on {
+                    feeder.abort();
+                    return;
+                }
+            }
+        }
     }
+}
+
+/// Starts a task for an object as soon as it is its turn; false if the run is to stop.
+async fn start(
+    context: &Arc<Context>,
+    in_flight: &Arc<Semaphore>,
+    object: Object,
+    stopped: &watch::Receiver<bool>,
+) -> bool {
+    let Ok(turn) = Arc::clone(in_flight).acquire_owned().await else { return false };
+    if *stopped.borrow() {
+        return false;
+    }
+    let (context, mut stopped) = (Arc::clone(context), stopped.clone());
+    tokio::spawn(async move {
+        let ended = tokio::select! {
+            ended = process(&context, &object) => ended,
+            _ = stopped.wait_for(|stopped| *stopped) => Err(Error::Stopped),
+        };
+        context.tell(Told::Ended(object, ended));
+        drop(turn);
+    });
+    true
 }
 
 /// Counts what becomes of the objects, and tells the observer.
 struct Tally<'r> {
-    listing: &'r Listing,
+    place: &'r Place,
     errand: &'r Errand,
     observer: &'r dyn Observer,
     summary: Summary,
@@ -180,7 +240,8 @@ impl Tally<'_> {
         loop {
             match hears.recv_timeout(WATCH) {
                 Ok(Told::Advanced(bytes)) => self.observer.advanced(bytes),
-                Ok(Told::Ended(index, ended)) => self.count(index, &ended),
+                Ok(Told::Ended(object, ended)) => self.count(&object, &ended),
+                Ok(Told::Unlisted(unlisted)) => self.unlisted(&unlisted),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -193,8 +254,13 @@ impl Tally<'_> {
         }
     }
 
-    fn count(&mut self, index: usize, ended: &Result<Ended, Error>) {
-        let object = &self.listing.objects[index];
+    fn unlisted(&mut self, unlisted: &Unlisted) {
+        self.summary.failed += 1;
+        let outcome = Outcome::Failed(&unlisted.error);
+        self.observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
+    }
+
+    fn count(&mut self, object: &Object, ended: &Result<Ended, Error>) {
         let summary = &mut self.summary;
         let outcome = match ended {
             Err(Error::Stopped) => return,
@@ -218,7 +284,7 @@ impl Tally<'_> {
         if ended.is_ok() && !self.observer.wants_every_event() {
             return;
         }
-        let source = self.listing.address(object);
+        let source = address(self.place, &object.path);
         let output = self.errand.destination.as_ref().and_then(|place| {
             let relative = self.errand.output_path(&object.path).ok()?;
             Some(address(place, &relative))

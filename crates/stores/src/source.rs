@@ -2,23 +2,31 @@
 
 use crate::cipher::blocking;
 use crate::faults;
-use crate::listing::{Listing, Object};
-use crate::place::Kind;
+use crate::listing::Object;
+use crate::place::{Kind, Place};
 use bytes::Bytes;
 use cipherloom::{Error, SourceFile, Tree};
 use object_store::{Attributes, GetOptions, GetRange};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Where objects are read.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    pub(crate) place: Place,
+    /// The files, if it is a folder.
+    pub(crate) tree: Option<Arc<Tree>>,
+}
+
 /// Reads `range`. The metadata is empty for files.
 pub(crate) async fn read(
-    listing: &Listing,
+    home: &Home,
     object: &Object,
     range: Range<u64>,
 ) -> Result<(Bytes, Attributes), Error> {
-    match &listing.place.0 {
+    match &home.place.0 {
         Kind::Folder(_) => {
-            let (tree, entry) = entry(listing, object)?;
+            let (tree, entry) = entry(home, object)?;
             let bytes = blocking(move || {
                 let len = usize::try_from(range.end - range.start).map_err(|_| Error::SourceChanged)?;
                 SourceFile::open(&tree, &tree.entries[entry])?.read(range.start, len)
@@ -57,15 +65,15 @@ pub(crate) async fn read(
 }
 
 /// When all is read: whether the file is still what was listed. A bucket's object was asked for in its version each time.
-pub(crate) async fn check_unchanged(listing: &Listing, object: &Object) -> Result<(), Error> {
-    if listing.tree.is_none() {
+pub(crate) async fn check_unchanged(home: &Home, object: &Object) -> Result<(), Error> {
+    if home.tree.is_none() {
         return Ok(());
     }
-    let (tree, entry) = entry(listing, object)?;
+    let (tree, entry) = entry(home, object)?;
     blocking(move || SourceFile::open(&tree, &tree.entries[entry])?.check_unchanged()).await
 }
 
-fn entry(listing: &Listing, object: &Object) -> Result<(Arc<Tree>, usize), Error> {
-    let tree = listing.tree.as_ref().map(Arc::clone);
+fn entry(home: &Home, object: &Object) -> Result<(Arc<Tree>, usize), Error> {
+    let tree = home.tree.as_ref().map(Arc::clone);
     tree.zip(object.entry.map(|entry| entry as usize)).ok_or(Error::NeitherFileNorFolder)
 }

@@ -10,14 +10,14 @@ use std::path::Path;
 /// A glob without `/` is matched against the file name alone, as users expect of `*.epub`; one with `/` against the
 /// whole relative path, where `*` stays within a folder and `**` crosses folders. A file takes part if it matches an
 /// include (or there are none) and no exclude; an excluded folder is not entered.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Selection {
     include: Option<Globs>,
     exclude: Option<Globs>,
     shard: Option<Shard>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Globs {
     names: GlobSet,
     paths: GlobSet,

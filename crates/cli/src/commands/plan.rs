@@ -1,5 +1,6 @@
 //! `cipherloom plan`: what would run where, and why. Needs no key.
 
+use super::stores;
 use super::transform::{Source, machine};
 use crate::arguments::{CipherName, FormatName, PlanArguments};
 use crate::exit_code::{ExitCode, usage};
@@ -26,11 +27,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
     }
     let sizes: Vec<u64> = match Source::look(&arguments.tree, &arguments.stores)? {
         Source::Tree(tree) => tree.entries.iter().map(|entry| entry.size).collect(),
-        Source::Listing(_) => {
-            return Err(usage(
-                "what a store needs depends on where the outputs go; ask encrypt with --dry-run",
-            ));
-        }
+        Source::Listing(found) => return stores::show_plan(&found, arguments),
         Source::StandardInput => {
             return Err(usage(
                 "standard input is one stream of unknown length: it is processed in order by one thread",

@@ -29,11 +29,13 @@ pub fn from_standard_input(
     let mut source = io::stdin().lock();
     let summary = match job.destination.as_deref() {
         None => translate(job, &mut source, &mut io::sink()).context("standard input")?,
-        Some(path) if path == Path::new("-") => to_output(job, &mut source).context("standard input")?,
+        Some(path) if path == Path::new("-") => {
+            to_output(|sink| translate(job, &mut source, sink)).context("standard input")?
+        }
         Some(path) => translate_to_file(job, &mut source, path, &Unobserved)
             .with_context(|| format!("standard input to {}", output::printable(path)))?,
     };
-    report(verb, &summary, common)
+    finish(verb, &summary, common)
 }
 
 /// A single file to standard output.
@@ -52,18 +54,19 @@ pub fn to_standard_output(
     let path = tree.root.join(&entry.name);
     let mut source = File::open(&path).with_context(|| output::printable(&path))?;
     write_key()?;
-    let summary = to_output(job, &mut source).with_context(|| output::printable(&path))?;
-    report(verb, &summary, common)
+    let summary =
+        to_output(|sink| translate(job, &mut source, sink)).with_context(|| output::printable(&path))?;
+    finish(verb, &summary, common)
 }
 
-fn refuse_bound_path(job: &Job<'_>) -> anyhow::Result<()> {
+pub fn refuse_bound_path(job: &Job<'_>) -> anyhow::Result<()> {
     if job.bind_path {
         return Err(usage("a stream has no path to bind; leave --bind-path out, or name files"));
     }
     Ok(())
 }
 
-fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow::Result<()> {
+pub fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow::Result<()> {
     if common.json {
         return Err(usage("--json prints to standard output, where the content goes; name a file as DST"));
     }
@@ -73,10 +76,12 @@ fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow::Re
     Ok(())
 }
 
-fn to_output(job: &Job<'_>, source: &mut dyn Read) -> anyhow::Result<Summary> {
+/// Does `translate` with standard output as its sink; says in errors whether something has come out.
+pub fn to_output(
+    translate: impl FnOnce(&mut dyn Write) -> Result<Summary, Error>,
+) -> anyhow::Result<Summary> {
     let mut sink = io::BufWriter::with_capacity(OUTPUT_BUFFER, io::stdout().lock());
-    let translated = translate(job, source, &mut sink);
-    translated.map_err(|error| {
+    translate(&mut sink).map_err(|error| {
         // Errors at the beginning come before any output.
         let is_part_out = error.is_authentication()
             && !matches!(
@@ -96,7 +101,7 @@ fn translate(job: &Job<'_>, source: &mut dyn Read, sink: &mut dyn Write) -> Resu
 }
 
 /// What went to a pipe speaks for itself: the sentence is for who asks.
-fn report(verb: &str, summary: &Summary, common: &CommonArguments) -> anyhow::Result<ExitCode> {
+pub fn finish(verb: &str, summary: &Summary, common: &CommonArguments) -> anyhow::Result<ExitCode> {
     let style = style(common);
     let is_silent = style == Style::Plain && summary.skipped == 0;
     if !is_silent {

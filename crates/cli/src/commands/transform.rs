@@ -226,7 +226,7 @@ fn refuse_keystream_reuse(arguments: &FormatArguments, source: &Source) -> anyho
     let is_fixed = arguments.format == FormatName::Raw && arguments.iv.is_some();
     let several = match source {
         Source::Tree(tree) => tree.entries.len() > 1,
-        Source::Listing(found) => found.sizes().len() > 1,
+        Source::Listing(found) => !found.is_single(),
         Source::StandardInput => false,
     };
     if is_counter && is_fixed && several && !arguments.reuse_keystream_and_reveal_plaintext {

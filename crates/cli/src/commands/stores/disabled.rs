@@ -1,14 +1,14 @@
 //! What a build without stores says.
 
 use super::{Source, StoreRun};
-use crate::arguments::{StoreArguments, TreeArguments};
+use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
 use crate::exit_code::{ExitCode, usage};
 
 /// There is no such listing in this build.
 pub enum Found {}
 
 impl Found {
-    pub fn sizes(&self) -> Vec<u64> {
+    pub fn is_single(&self) -> bool {
         match *self {}
     }
 }
@@ -23,6 +23,10 @@ pub fn run(
     _write_key: &dyn Fn() -> anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
     Err(missing())
+}
+
+pub fn show_plan(found: &Found, _arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
+    match *found {}
 }
 
 fn missing() -> anyhow::Error {

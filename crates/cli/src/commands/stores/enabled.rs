@@ -1,7 +1,8 @@
 //! A run over stores: the same words, events, progress and exit codes as one over folders.
 
-use super::{Source, StoreRun, plan};
-use crate::arguments::{StoreArguments, TreeArguments};
+use super::interrupt::Interrupt;
+use super::{Source, StoreRun, plan, stream};
+use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
 use crate::commands::transform::style;
 use crate::exit_code::{self, ExitCode, usage};
 use crate::output;
@@ -9,30 +10,41 @@ use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use anyhow::Context;
 use cipherloom::{Error, Format, Links};
-use cipherloom_stores::{Access, Errand, Listing, Place, Work};
+use cipherloom_stores::{Access, Errand, Inventory, Limits, Listing, Place, Work};
 use std::path::Path;
 use std::sync::Arc;
 
 /// What was found in a store.
-pub struct Found(Arc<Listing>);
+pub struct Found(Inventory);
 
 impl Found {
-    /// The objects' sizes in bytes.
-    pub fn sizes(&self) -> Vec<u64> {
-        self.0.objects.iter().map(|object| object.size).collect()
+    /// Whether it is one object, which the user named.
+    pub fn is_single(&self) -> bool {
+        self.0.single().is_some()
     }
 }
 
-fn access(arguments: &StoreArguments) -> Access {
+pub(super) fn access(arguments: &StoreArguments) -> Access {
     Access { retries: arguments.retries }
 }
 
-/// Lists the source, which is in a store.
+/// Looks at the source, which is in a store.
 pub fn look(tree: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Found> {
     let selection = tree.selection()?;
     let place = Place::open(&tree.source, access(stores));
-    let listing = place.and_then(|place| Listing::list(&place, &selection));
-    Ok(Found(Arc::new(listing.with_context(|| output::printable(&tree.source))?)))
+    let inventory = place.and_then(|place| Inventory::open(&place, selection));
+    Ok(Found(inventory.with_context(|| output::printable(&tree.source))?))
+}
+
+/// Says what encrypting this to a store takes.
+pub fn show_plan(found: &Found, arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
+    let mut limits = Limits { objects: arguments.stores.in_flight.get(), ..Limits::default() };
+    if let Some(threads) = arguments.machine.threads {
+        limits.threads = threads.get();
+    }
+    let survey = found.0.survey(&limits)?;
+    plan::print(&plan::Planned::of_reading(&found.0, survey, &limits), arguments.json)?;
+    Ok(if survey.unlisted == 0 { ExitCode::Success } else { ExitCode::Partial })
 }
 
 /// Runs and reports.
@@ -41,69 +53,75 @@ pub fn run(
     source: Source,
     write_key: &dyn Fn() -> anyhow::Result<()>,
 ) -> anyhow::Result<ExitCode> {
-    let listing = match source {
-        Source::Listing(Found(listing)) => listing,
-        Source::Tree(tree) => Arc::new(Listing::of_tree(tree)),
-        Source::StandardInput => {
-            return Err(usage(
-                "standard input goes to a file or to standard output; name a folder as SRC for a store",
-            ));
-        }
+    let inventory = match source {
+        Source::Listing(Found(inventory)) => inventory,
+        Source::Tree(tree) => Inventory::from(&Arc::new(Listing::of_tree(tree))),
+        Source::StandardInput => return stream::from_standard_input(&run, write_key),
     };
     if run.job.links == Links::Copy {
         return Err(usage("a store has no links; leave --links copy out"));
     }
-    let errand = errand(&run, &listing)?;
-    if run.dry_run {
-        plan::print(&listing, &errand, run.common.json)?;
-        return Ok(ExitCode::Success);
+    if run.job.destination.as_deref() == Some(Path::new("-")) {
+        return stream::to_standard_output(&run, &inventory, write_key);
     }
-    let name = || output::printable(&address(&errand, &listing));
-    cipherloom_stores::check(&listing, &errand).with_context(name)?;
+    if run.job.work.sealing().is_some_and(Format::is_chained) {
+        return Err(usage(
+            "a tree in a store cannot be encrypted with CBC, where each block is chained to the one before; use CTR or \
+             --format tink, or send objects one by one through standard input: cipherloom encrypt - s3://BUCKET/NAME",
+        ));
+    }
+    let errand = errand(&run, &inventory)?;
+    if run.dry_run {
+        let survey = inventory.survey(&errand.limits)?;
+        plan::print(&plan::Planned::of_run(&inventory, Some(survey), &errand), run.common.json)?;
+        return Ok(if survey.unlisted == 0 { ExitCode::Success } else { ExitCode::Partial });
+    }
+    let name = || output::printable(&address(&errand, &inventory));
+    cipherloom_stores::check(&inventory, &errand).with_context(name)?;
+    let interrupt = Interrupt::listen()?;
     write_key()?;
     let style = style(run.common);
     if style == Style::Verbose {
-        output::tell(plan::table(&listing, &errand).trim_end());
+        // Nothing waits for the end of a listing.
+        output::tell(plan::Planned::of_run(&inventory, None, &errand).table().trim_end());
     }
     let progress = Progress::default();
-    let work = || cipherloom_stores::run(&listing, &errand, &Printer { style, progress: &progress });
+    let printer = Printer { style, progress: &progress };
+    let work = || cipherloom_stores::run(&inventory, &errand, &interrupt.watching(&printer));
     let ended = match style {
-        Style::Plain => progress.shown_during(listing.total_bytes(), listing.objects.len() as u64, work),
+        Style::Plain => progress.shown_while_listed(&|| inventory.found(), work),
         Style::Verbose | Style::Quiet | Style::Json => work(),
     };
     let summary = ended.with_context(name)?;
-    Report::of_run(&summary, listing.links, listing.passed_over).print(run.verb, style)?;
+    Report::of_run(&summary, inventory.links(), inventory.passed_over()).print(run.verb, style)?;
+    interrupt.check(match errand.destination {
+        Some(_) => "what was complete stands; run again with --if-exists skip to go on",
+        None => "the rest was not looked at",
+    })?;
     Ok(exit_code::of_summary(&summary))
 }
 
 /// What the user named as DST, or as SRC where nothing is written.
-fn address(errand: &Errand, listing: &Listing) -> std::path::PathBuf {
-    errand.destination.as_ref().unwrap_or(listing.place()).address()
+fn address(errand: &Errand, inventory: &Inventory) -> std::path::PathBuf {
+    errand.destination.as_ref().unwrap_or(inventory.place()).address()
 }
 
-fn errand(run: &StoreRun<'_>, listing: &Listing) -> anyhow::Result<Errand> {
+fn errand(run: &StoreRun<'_>, inventory: &Inventory) -> anyhow::Result<Errand> {
     let (job, stores) = (&run.job, &run.common.stores);
     let mut errand = Errand::new(work(run)?, None);
     if let Some(path) = job.destination.as_deref() {
-        if path == Path::new("-") {
-            return Err(usage(
-                "an object goes to a file, not to standard output; name a file or folder as DST",
-            ));
-        }
         let place = Place::open(path, access(stores)).with_context(|| output::printable(path))?;
-        let (place, single_name) = if listing.is_single { place.for_single() } else { (place, None) };
+        let (place, single_name) = match inventory.single() {
+            Some(_) => place.for_single(),
+            None => (place, None),
+        };
         errand.destination = Some(place);
         errand.single_name = single_name;
     }
-    errand.if_exists = job.if_exists;
+    limit(&mut errand, run);
     errand.suffix = job.suffix.to_str().ok_or_else(|| usage("--suffix is not UTF-8"))?.to_owned();
     errand.bind_path = job.bind_path;
-    errand.durable = job.durable;
-    errand.limits.objects = stores.in_flight.get();
-    if let Some(threads) = run.common.machine.threads {
-        errand.limits.threads = threads.get();
-    }
-    if errand.bind_path && errand.renames(listing) {
+    if errand.bind_path && errand.renames(inventory) {
         return Err(usage(
             "--bind-path binds the object's own name; name a prefix that ends in / as DST, so that the object keeps it",
         ));
@@ -111,7 +129,17 @@ fn errand(run: &StoreRun<'_>, listing: &Listing) -> anyhow::Result<Errand> {
     Ok(errand)
 }
 
-fn work(run: &StoreRun<'_>) -> anyhow::Result<Work> {
+/// What the command says of every errand.
+pub(super) fn limit(errand: &mut Errand, run: &StoreRun<'_>) {
+    errand.if_exists = run.job.if_exists;
+    errand.durable = run.job.durable;
+    errand.limits.objects = run.common.stores.in_flight.get();
+    if let Some(threads) = run.common.machine.threads {
+        errand.limits.threads = threads.get();
+    }
+}
+
+pub(super) fn work(run: &StoreRun<'_>) -> anyhow::Result<Work> {
     let [opening, sealing] = run.formats.clone();
     let side = |format: Option<Arc<Format>>| format.ok_or(Error::NeitherFileNorFolder);
     Ok(match run.job.work {

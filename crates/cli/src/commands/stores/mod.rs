@@ -6,12 +6,16 @@ mod disabled;
 #[cfg(feature = "stores")]
 mod enabled;
 #[cfg(feature = "stores")]
+mod interrupt;
+#[cfg(feature = "stores")]
 mod plan;
+#[cfg(feature = "stores")]
+mod stream;
 
 #[cfg(not(feature = "stores"))]
-pub use disabled::{Found, look, run};
+pub use disabled::{Found, look, run, show_plan};
 #[cfg(feature = "stores")]
-pub use enabled::{Found, look, run};
+pub use enabled::{Found, look, run, show_plan};
 
 use super::transform::Source;
 use crate::arguments::CommonArguments;

@@ -1,0 +1,216 @@
+//! A bucket's listing, page by page: what is found goes into a short queue while the run empties it, so that memory is
+//! that of some pages, however many objects there are.
+//!
+//! ```text
+//! first page of the top level ─┬─ holds all of it: its folders are listed at once, LISTS at a time ─┐
+//!  (1,000 names)               └─ there is more: one listing of everything below, in order ─────────┴─> queue ─> run
+//! ```
+//!
+//! A request lists up to 1,000 objects, so many small folders would cost a request each: hence the second way.
+
+use crate::bucket::Bucket;
+use crate::faults;
+use crate::listing::Object;
+use cipherloom::{Error, Selection, Unlisted};
+use futures_util::{StreamExt, stream};
+use object_store::ObjectMeta;
+use object_store::list::{PaginatedListOptions, PaginatedListResult, PaginatedListStore};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tokio::sync::mpsc::Sender;
+
+/// Prefixes that are listed at once.
+const LISTS: usize = 16;
+
+/// Objects that are listed ahead of the run, beside a page for each prefix that is being listed.
+pub(crate) const AHEAD: usize = 1_000;
+
+/// What gives pages; the client of the store.
+#[derive(Clone)]
+pub(crate) struct Pager(pub(crate) Arc<dyn PaginatedListStore>);
+
+impl fmt::Debug for Pager {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Pager")
+    }
+}
+
+/// What listing came upon.
+#[derive(Debug)]
+pub(crate) enum Found {
+    Object(Object),
+    Unlisted(Unlisted),
+}
+
+/// Nobody wants to hear of objects any more.
+struct Unwanted;
+
+/// A prefix of a bucket, of which the first page is known.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(crate) bucket: Arc<Bucket>,
+    selection: Selection,
+    first: PaginatedListResult,
+    counts: Counts,
+}
+
+/// What has been found so far.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) objects: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+    pub(crate) excluded: AtomicU64,
+    pub(crate) requests: AtomicU64,
+    pub(crate) is_complete: AtomicBool,
+}
+
+impl Pages {
+    /// Asks for the first page.
+    ///
+    /// # Errors
+    /// If it cannot be had, or nothing is there.
+    pub(crate) async fn open(bucket: Arc<Bucket>, selection: Selection) -> Result<Pages, Error> {
+        let options = PaginatedListOptions { delimiter: Some("/".into()), ..PaginatedListOptions::default() };
+        let first = bucket.pager.0.list_paginated(Some(&top(&bucket)), options).await;
+        let first = first.map_err(|fault| faults::of("list the bucket", &fault))?;
+        if first.result.objects.is_empty()
+            && first.result.common_prefixes.is_empty()
+            && first.page_token.is_none()
+        {
+            return Err(Error::Store {
+                action: "list the bucket",
+                reason: "nothing is there; check the prefix".to_owned(),
+            });
+        }
+        let counts = Counts { requests: AtomicU64::new(1), ..Counts::default() };
+        Ok(Pages { bucket, selection, first, counts })
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Tells of everything below, until nobody hears it any more.
+    pub(crate) async fn feed(&self, found: &Sender<Found>) {
+        let is_heard = if self.first.page_token.is_some() {
+            self.below(&top(&self.bucket), found).await.is_ok()
+        } else {
+            self.at_once(found).await.is_ok()
+        };
+        self.counts.is_complete.store(is_heard, Ordering::Relaxed);
+    }
+
+    /// The top level's objects, then its folders at once.
+    async fn at_once(&self, found: &Sender<Found>) -> Result<(), Unwanted> {
+        let folders = &self.first.result.common_prefixes;
+        for meta in &self.first.result.objects {
+            let is_marker = meta.size == 0 && folders.contains(&meta.location);
+            if !is_marker && meta.location != self.bucket.prefix {
+                self.offer(meta.clone(), found).await?;
+            }
+        }
+        let folders: Vec<String> = folders.iter().map(|folder| format!("{folder}/")).collect();
+        let below = stream::iter(folders).map(|folder| async move { self.below(&folder, found).await });
+        let mut below = below.buffer_unordered(LISTS);
+        while let Some(told) = below.next().await {
+            told?;
+        }
+        Ok(())
+    }
+
+    /// Everything below a prefix, in order.
+    async fn below(&self, prefix: &str, found: &Sender<Found>) -> Result<(), Unwanted> {
+        let (mut markers, mut token) = (Markers::default(), None);
+        loop {
+            let options = PaginatedListOptions { page_token: token, ..PaginatedListOptions::default() };
+            self.counts.requests.fetch_add(1, Ordering::Relaxed);
+            let wanted = Some(prefix).filter(|prefix| !prefix.is_empty());
+            match self.bucket.pager.0.list_paginated(wanted, options).await {
+                Ok(page) => {
+                    for meta in page.result.objects {
+                        if meta.location.as_ref() == prefix.trim_end_matches('/') {
+                            continue;
+                        }
+                        for meta in markers.pass(meta) {
+                            self.offer(meta, found).await?;
+                        }
+                    }
+                    token = page.page_token;
+                }
+                Err(fault) => {
+                    let unlisted = Unlisted {
+                        path: self.bucket.address(&prefix.trim_end_matches('/').into()),
+                        error: faults::of("list what is below this prefix", &fault),
+                    };
+                    found.send(Found::Unlisted(unlisted)).await.map_err(|_| Unwanted)?;
+                    token = None;
+                }
+            }
+            if token.is_none() {
+                for meta in markers.held {
+                    self.offer(meta, found).await?;
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    /// Tells of an object, if it takes part.
+    async fn offer(&self, meta: ObjectMeta, found: &Sender<Found>) -> Result<(), Unwanted> {
+        let Some(parts) = meta.location.prefix_match(&self.bucket.prefix) else { return Ok(()) };
+        let path = parts.map(|part| part.as_ref().to_owned()).collect::<Vec<_>>().join("/");
+        if !self.selection.takes(Path::new(&path)) {
+            self.counts.excluded.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.counts.objects.fetch_add(1, Ordering::Relaxed);
+        self.counts.bytes.fetch_add(meta.size, Ordering::Relaxed);
+        found.send(Found::Object(Object::new(path, meta.size, meta.e_tag))).await.map_err(|_| Unwanted)
+    }
+}
+
+/// What all keys at the place begin with.
+fn top(bucket: &Bucket) -> String {
+    match bucket.prefix.as_ref() {
+        "" => String::new(),
+        prefix => format!("{prefix}/"),
+    }
+}
+
+/// Empty objects called like a folder, which some programs put where they want one to be seen. Keys come in order, so
+/// such a one is held back until it is known whether anything lies below it.
+#[derive(Default)]
+struct Markers {
+    /// Each one's key begins with that of the one before.
+    held: Vec<ObjectMeta>,
+}
+
+impl Markers {
+    /// Gives what is known to be no marker, in order.
+    fn pass(&mut self, meta: ObjectMeta) -> Vec<ObjectMeta> {
+        let key = meta.location.as_ref().as_bytes();
+        let mut passed = Vec::new();
+        self.held.retain(|held| {
+            let name = held.location.as_ref().as_bytes();
+            match key.strip_prefix(name).map(<[u8]>::first) {
+                Some(Some(b'/')) => false,
+                Some(Some(byte)) if *byte < b'/' => true,
+                _ => {
+                    passed.push(held.clone());
+                    false
+                }
+            }
+        });
+        if meta.size == 0 {
+            self.held.push(meta);
+        } else {
+            passed.push(meta);
+        }
+        passed
+    }
+}
+
+#[cfg(test)]
+mod tests;
