@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const DRIVER: &str = "mesa-vulkan-drivers";
 
 /// What `cargo clippy … -- -D warnings` hands to its driver.
-const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+pub(crate) const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 /// Builds, lints and tests everything that has to do with devices.
 ///

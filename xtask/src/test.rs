@@ -2,7 +2,7 @@
 //!
 //! The quick stages come first, so that a slip is told within a minute; the long ones build on what the earlier ones
 //! have compiled. Two profiles are built (dev and release), each with one choice of features. Stages that need other flags
-//! build a set of their own: `gpu` (dynamic), `python`, `fuzz`.
+//! build sets of their own: `python` and `gpu` (dynamic, what they have in common once), `fuzz`.
 
 use crate::chore::Program;
 use crate::{deny, fuzz, gpu, interop, lab, layers, place, python, report, scale, stores, vectors, web};
@@ -15,7 +15,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 16] = [
+const STAGES: [Stage; 17] = [
     Stage { name: "format", run: formatting },
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
@@ -26,6 +26,7 @@ const STAGES: [Stage; 16] = [
     Stage { name: "interop", run: interop },
     Stage { name: "stores", run: stores::run },
     Stage { name: "python", run: python::run },
+    Stage { name: "scale", run: scale::run },
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
     Stage { name: "gpu", run: gpu::run },
@@ -34,9 +35,8 @@ const STAGES: [Stage; 16] = [
     Stage { name: "deny", run: deny::run },
 ];
 
-/// Stages that run only where they are asked for by name: a cluster and a notebook take minutes each.
-const ON_REQUEST: [Stage; 2] =
-    [Stage { name: "scale", run: scale::run }, Stage { name: "notebook", run: scale::notebook }];
+/// Stages that run only where they are asked for by name: a notebook brings Jupyter's executor with it.
+const ON_REQUEST: [Stage; 1] = [Stage { name: "notebook", run: scale::notebook }];
 
 /// The library runs its pipelines on one thread where this variable says so, which is the serial twin of every
 /// parallel path: both must give the same output.
