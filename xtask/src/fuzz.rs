@@ -8,8 +8,10 @@
 use crate::chore::Program;
 use crate::place;
 use anyhow::{Context, Result, ensure};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 /// Coverage of every edge and comparison, where libFuzzer looks for it.
 const FLAGS: [&str; 9] = [
@@ -43,37 +45,56 @@ pub(crate) struct Options {
 /// If a target does not build, or finds an input that makes the library panic, leak or read out of bounds. The input
 /// is left in `fuzz/artifacts`.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let folder = place::root().join("fuzz");
     let targets = targets(&options.targets)?;
     build()?;
     let built = place::target().join("fuzz").join(host()?).join("release");
-    for target in &targets {
-        let corpus = if options.inputs.is_some() { "fuzz/corpus-fixed" } else { "fuzz/corpus" };
-        let found = place::target().join(corpus).join(target);
-        if options.inputs.is_some() && found.exists() {
-            // What an earlier run found would change what this one tries.
-            std::fs::remove_dir_all(&found).with_context(|| format!("cannot empty {}", found.display()))?;
+    let programs: Vec<Program> =
+        targets.iter().map(|target| program(&built, target, options)).collect::<Result<_>>()?;
+    // One core each: libFuzzer has one thread.
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<()> {
+        while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < targets.len()) {
+            let said = summary(&programs[at])?;
+            println!("$ {}\n{}: {said}", programs[at].line(), targets[at]);
         }
-        let artifacts = folder.join("artifacts").join(target);
-        for folder in [&found, &artifacts] {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        }
-        let mut prefix = artifacts.into_os_string();
-        prefix.push("/");
-        let program = Program::new(built.join(target))
-            .folder(&folder)
-            .arg(format!("-max_total_time={}", options.seconds))
-            .args(options.inputs.iter().flat_map(|inputs| [format!("-runs={inputs}"), "-seed=1".into()]))
-            .args(["-rss_limit_mb=2048", "-timeout=20", "-print_funcs=0", "-print_final_stats=1"])
-            .arg(format!("-artifact_prefix={}", prefix.to_string_lossy()))
-            // What the run finds goes to the first folder; the seeds are read only.
-            .arg(&found)
-            .arg(folder.join("seeds").join(target));
-        println!("$ {}", program.line());
-        println!("{target}: {}", summary(&program)?);
-    }
+        Ok(())
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| -> Result<()> {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        let end = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().try_for_each(end)
+    })?;
     println!("fuzz: {} targets ran without a finding", targets.len());
     Ok(())
+}
+
+/// The program of a target, with folders for what it finds.
+fn program(built: &Path, target: &str, options: &Options) -> Result<Program> {
+    let folder = place::root().join("fuzz");
+    let corpus = if options.inputs.is_some() { "fuzz/corpus-fixed" } else { "fuzz/corpus" };
+    let found = place::target().join(corpus).join(target);
+    if options.inputs.is_some() && found.exists() {
+        // What an earlier run found would change what this one tries.
+        std::fs::remove_dir_all(&found).with_context(|| format!("cannot empty {}", found.display()))?;
+    }
+    let artifacts = folder.join("artifacts").join(target);
+    for folder in [&found, &artifacts] {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    }
+    let mut prefix = artifacts.into_os_string();
+    prefix.push("/");
+    Ok(Program::new(built.join(target))
+        .folder(&folder)
+        .arg(format!("-max_total_time={}", options.seconds))
+        .args(options.inputs.iter().flat_map(|inputs| [format!("-runs={inputs}"), "-seed=1".into()]))
+        .args(["-rss_limit_mb=2048", "-timeout=20", "-print_funcs=0", "-print_final_stats=1"])
+        .arg(format!("-artifact_prefix={}", prefix.to_string_lossy()))
+        // What the run finds goes to the first folder; the seeds are read only.
+        .arg(&found)
+        .arg(folder.join("seeds").join(target)))
 }
 
 /// Runs one target; how much it tried, in words.

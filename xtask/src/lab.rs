@@ -24,10 +24,8 @@ pub(crate) fn ensure_packages() -> Result<()> {
 /// If it does not build or does not end well.
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     ensure_packages()?;
-    let build = ["run", "--release", "--locked", "--package", "cipherloom-lab", "--"];
-    Program::cargo()
+    Program::new(place::lab_build()?)
         .folder(place::root())
-        .args(build)
         .args(arguments)
         .environment(PYTHON, interop::python()?)
         .run()

@@ -5,12 +5,12 @@
 //! target/python-venv/   a clean environment with the tests' requirements, then the wheel
 //! ```
 //!
-//! The wheel is what `pip install bindings/python` makes first and then installs, but for the profile: the main workspace's
-//! development settings, so that dependencies are compiled once for this and for the stage `gpu`, the other one without a
-//! static C library. Lints ride on that build, by the way that `cargo clippy` itself uses.
+//! The wheel is what `pip install bindings/python` makes first and then installs, but for the profile: the settings of the
+//! development build, which is dynamic too, so that their dependencies are compiled once (`development.rs`). Lints ride on it
+//! here as there.
 
 use crate::chore::Program;
-use crate::{debian, gpu, interop, place, stores};
+use crate::{debian, development, interop, place, stores};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -58,7 +58,7 @@ fn wheel(python: &Path) -> Result<PathBuf> {
         .environment("CARGO_TARGET_DIR", place::target())
         .environment("MATURIN_PEP517_ARGS", "--profile dev")
         .environment("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
-        .environment("CLIPPY_ARGS", gpu::DENY_WARNINGS)
+        .environment("CLIPPY_ARGS", development::DENY_WARNINGS)
         .run()?;
     let entries = std::fs::read_dir(&wheels).with_context(|| format!("cannot list {}", wheels.display()))?;
     let wheel = entries

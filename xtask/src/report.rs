@@ -34,8 +34,7 @@ pub(crate) fn run() -> Result<()> {
     let records = place::root().join("lab/records");
     let (measured, copied) = with_a_damaged_one(&records, &folder)?;
     let page = folder.join("report.html");
-    let build = ["run", "--release", "--locked", "--package", "cipherloom-lab", "--", "report"];
-    Program::cargo().folder(place::root()).args(build).arg(&copied).arg("-o").arg(&page).run()?;
+    Program::new(place::lab_build()?).arg("report").arg(&copied).arg("-o").arg(&page).run()?;
     fs::copy(sources.join("check.mjs"), folder.join("check.mjs")).context("cannot copy check.mjs")?;
     Program::new("node").folder(&folder).arg("check.mjs").arg(&page).arg(&folder).args(measured).run()?;
     println!("screenshots in {}", folder.display());

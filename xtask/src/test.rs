@@ -1,11 +1,13 @@
-//! `cargo xtask test`: everything that continuous integration runs, in order, each stage with its time.
+//! `cargo xtask test`: everything that continuous integration runs, each stage with its time.
 //!
-//! The quick stages come first, so that a slip is told within a minute; the long ones build on what the earlier ones
-//! have compiled. Two profiles are built (dev and release), each with one choice of features. Stages that need other flags
-//! build sets of their own: `python` and `gpu` (dynamic, what they have in common once), `fuzz`.
+//! The quick stages come first, so that a slip is told within minutes, and the builds that others use. What follows goes in
+//! two lanes at once: stages that mostly compile, and stages that mostly wait for some other program.
 
 use crate::chore::Program;
-use crate::{deny, fuzz, gpu, interop, lab, layers, place, python, report, scale, stores, vectors, web};
+use crate::{
+    deny, development, fuzz, gpu, interop, lab, layers, place, python, report, scale, schedule, stores,
+    vectors, web,
+};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -20,8 +22,8 @@ const STAGES: [Stage; 17] = [
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
     Stage { name: "tests", run: tests },
-    Stage { name: "one-thread", run: tests_on_one_thread },
     Stage { name: "release", run: release },
+    Stage { name: "one-thread", run: tests_on_one_thread },
     Stage { name: "vectors", run: verify_vectors },
     Stage { name: "interop", run: interop },
     Stage { name: "stores", run: stores::run },
@@ -29,11 +31,17 @@ const STAGES: [Stage; 17] = [
     Stage { name: "scale", run: scale::run },
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
-    Stage { name: "gpu", run: gpu::run },
     Stage { name: "web", run: web::stage },
+    Stage { name: "gpu", run: gpu::run },
     Stage { name: "fuzz", run: short_fuzz },
     Stage { name: "deny", run: deny::run },
 ];
+
+/// How many of them come first, one after the other.
+const FIRST: usize = 5;
+
+/// Those of the rest that mostly compile, with builds of their own.
+const COMPILING: [&str; 3] = ["gpu", "fuzz", "deny"];
 
 /// Stages that run only where they are asked for by name: a notebook brings Jupyter's executor with it.
 const ON_REQUEST: [Stage; 1] = [Stage { name: "notebook", run: scale::notebook }];
@@ -62,67 +70,72 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         ON_REQUEST.iter().for_each(|stage| println!("{} (only if named)", stage.name));
         return Ok(());
     }
-    let all = || STAGES.iter().chain(&ON_REQUEST);
-    if let Some(unknown) = options.only.iter().find(|name| all().all(|stage| stage.name != **name)) {
-        bail!("there is no stage `{unknown}`; `cargo xtask test --list` names them");
+    let start = Instant::now();
+    let times = if options.only.is_empty() {
+        let (first, rest) = STAGES.split_at(FIRST);
+        let mut times = in_order(first)?;
+        let (compiling, waiting): (Vec<_>, Vec<_>) =
+            rest.iter().map(|stage| stage.name).partition(|name| COMPILING.contains(name));
+        times.extend(schedule::side_by_side(&[&compiling, &waiting])?);
+        times
+    } else {
+        let all = || STAGES.iter().chain(&ON_REQUEST);
+        if let Some(unknown) = options.only.iter().find(|name| all().all(|stage| stage.name != **name)) {
+            bail!("there is no stage `{unknown}`; `cargo xtask test --list` names them");
+        }
+        in_order(all().filter(|stage| options.only.iter().any(|name| name == stage.name)))?
+    };
+    println!("\nall stages passed:");
+    for (name, time) in &times {
+        println!("  {name:<12} {:>7.1} s", time.as_secs_f64());
     }
-    let usual = STAGES.iter().filter(|_| options.only.is_empty());
-    let named = all().filter(|stage| options.only.iter().any(|name| name == stage.name));
+    println!("  {:<12} {:>7.1} s", "together", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn in_order<'a>(stages: impl IntoIterator<Item = &'a Stage>) -> Result<Vec<(&'static str, Duration)>> {
     let mut times = Vec::new();
-    for stage in usual.chain(named) {
+    for stage in stages {
         println!("\n=== {} ===", stage.name);
         let start = Instant::now();
         (stage.run)().with_context(|| format!("stage `{}` failed", stage.name))?;
         times.push((stage.name, start.elapsed()));
         println!("--- {} passed in {:.1} s", stage.name, start.elapsed().as_secs_f64());
     }
-    println!("\nall stages passed:");
-    for (name, time) in &times {
-        println!("  {name:<12} {:>7.1} s", time.as_secs_f64());
-    }
-    println!(
-        "  {:<12} {:>7.1} s",
-        "together",
-        times.iter().map(|(_, time)| *time).sum::<Duration>().as_secs_f64()
-    );
-    Ok(())
-}
-
-fn cargo(arguments: &[&str]) -> Program {
-    Program::cargo().folder(place::root()).args(arguments)
+    Ok(times)
 }
 
 fn formatting() -> Result<()> {
-    cargo(&["fmt", "--all", "--check"]).run()?;
-    for workspace in ["fuzz", "bindings/python"] {
-        Program::cargo().folder(place::root().join(workspace)).args(["fmt", "--check"]).run()?;
-    }
-    Ok(())
+    let format = |arguments: &[&str], workspace: &str| {
+        Program::cargo().folder(place::root().join(workspace)).arg("fmt").args(arguments).arg("--check").run()
+    };
+    format(&["--all"], ".")?;
+    format(&[], "fuzz")?;
+    format(&[], "bindings/python")
 }
 
+/// Compiles everything with clippy looking on, with the stores, which the development build leaves out of the command.
 fn lints() -> Result<()> {
-    // With the stores, which the development build leaves out of the command.
-    let stores = ["--features", "cipherloom-cli/stores"];
-    cargo(&["clippy", "--workspace", "--all-targets", "--locked"])
-        .args(stores)
-        .args(["--", "-D", "warnings"])
-        .run()
+    development::test(&[], "cipherloom-cli/stores").args(["--all-targets", "--no-run", "--quiet"]).run()
 }
 
 /// Units, integration tests and the examples in the documentation, on as many threads as there are cores.
 fn tests() -> Result<()> {
     lab::ensure_packages()?;
-    cargo(&["test", "--workspace", "--locked"]).run()
+    development::test(&[], "").run()
 }
 
-/// The same packages as in `tests`: cargo unites the features of what it builds together, so another choice of packages
-/// would build their dependencies again.
+/// The tests once more, on one thread.
 fn tests_on_one_thread() -> Result<()> {
-    cargo(&["test", "--workspace", "--lib", "--tests", "--locked"]).environment(THREADS, "1").run()
+    development::test(&[], "").args(["--lib", "--tests"]).environment(THREADS, "1").run()
 }
 
+/// What is released, and the lab.
 fn release() -> Result<()> {
-    place::release_build().map(|command| println!("built {}", command.display()))
+    for (_, program) in place::builds()? {
+        println!("built {}", program.display());
+    }
+    Ok(())
 }
 
 fn verify_vectors() -> Result<()> {
@@ -133,7 +146,8 @@ fn interop() -> Result<()> {
     interop::run(&interop::Options::default())
 }
 
-/// The same inputs every time, so that the verdict on a change depends on the change; `cargo xtask fuzz` looks further.
+/// The same inputs every time, however slow the machine, so that the verdict on a change depends on the change; `cargo xtask
+/// fuzz` looks further.
 fn short_fuzz() -> Result<()> {
-    fuzz::run(&fuzz::Options { seconds: 20, inputs: Some(20_000), targets: Vec::new() })
+    fuzz::run(&fuzz::Options { seconds: 300, inputs: Some(20_000), targets: Vec::new() })
 }

@@ -25,10 +25,9 @@ pub(crate) fn build() -> Result<PathBuf> {
     npm().args(["ci", "--silent", "--no-audit", "--no-fund"]).run()?;
     npm().args(["run", "--silent", "build"]).run()?;
     let built = folder.join("dist");
-    Program::cargo()
+    Program::new(place::lab_build()?)
         .folder(place::root())
-        .args(["run", "--release", "--locked", "--package", "cipherloom-lab", "--", "report", "lab/records"])
-        .arg("-o")
+        .args(["report", "lab/records", "-o"])
         .arg(built.join("report.html"))
         .run()?;
     println!("built {}; serve this folder from localhost or by https", built.display());
