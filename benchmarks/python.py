@@ -1,6 +1,9 @@
-"""The Python package beside the command and beside Tink for Python, and how soon Ctrl-C stops it.
+"""The Python package beside the command and beside other libraries for Python, and how soon Ctrl-C stops it.
 
-    python benchmarks/python.py --command target/<triple>/release/cipherloom [--out record.json]
+    target/python-venv/bin/pip install --force-reinstall --no-deps bindings/python      as released: the tests' is not optimised
+    target/python-venv/bin/python benchmarks/python.py --command target/<triple>/release/cipherloom [--out record.json]
+
+`--only NAME` takes one part of it: streaming_aead, many_buffers, encrypt_tree or interrupt.
 
 Contestants take turns (A B A B ...); medians. Every first result is checked: trees by decrypting them with the other
 contestant and comparing, ciphertexts by opening them with the other library.
@@ -24,6 +27,7 @@ from pathlib import Path
 
 import cipherloom as cl
 import tink
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from tink import json_proto_keyset_format, secret_key_access, streaming_aead
 
 streaming_aead.register()
@@ -93,6 +97,44 @@ def bytes_in_memory(rounds):
             t / o for t, o in zip(times["decrypt, tink"], times["decrypt, cipherloom"], strict=True)
         ),
     }
+
+
+def many_buffers(rounds):
+    """hazmat.aes_cbc_encrypt_many, AES-256, against a loop over pyca/cryptography's ciphers."""
+    key, results = os.urandom(32), {}
+    for count, size in ((10_000, 256), (1_000, 4096), (1_000, 65_536), (16, 4 * MB)):
+        noise = os.urandom(size + count)
+        buffers = [noise[index : index + size] for index in range(count)]
+        ivs = [os.urandom(16) for _ in range(count)]
+
+        def loop(buffers=buffers, ivs=ivs):
+            sealed = []
+            for buffer, iv in zip(buffers, ivs, strict=True):
+                encryptor = Cipher(algorithms.AES(key), modes.CBC(iv)).encryptor()
+                sealed.append(encryptor.update(buffer) + encryptor.finalize())
+            return sealed
+
+        contestants = {
+            "cipherloom": lambda buffers=buffers, ivs=ivs: cl.hazmat.aes_cbc_encrypt_many(buffers, key, ivs),
+            "cipherloom, one thread": lambda buffers=buffers, ivs=ivs: cl.hazmat.aes_cbc_encrypt_many(
+                buffers, key, ivs, threads=1
+            ),
+            "pyca, a loop": loop,
+        }
+        expected = loop()
+        assert all(work() == expected for work in contestants.values()), "all give the same bytes"
+        times = {name: [] for name in contestants}
+        for _ in range(rounds):
+            for name, work in contestants.items():
+                times[name].append(timed(work)[0])
+        ratio = {
+            name: statistics.median(t / o for t, o in zip(times["pyca, a loop"], times[name], strict=True))
+            for name in ("cipherloom", "cipherloom, one thread")
+        }
+        results[f"{count} x {size}"] = {
+            "seconds": {name: summary(samples) for name, samples in times.items()}, "ratio": ratio
+        }  # fmt: skip
+    return results
 
 
 def trees(command, rounds, scratch):
@@ -177,21 +219,26 @@ def machine():
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--command", required=True, help="the release build of the command")
+    arguments.add_argument("--command", default="cipherloom", help="the release build of the command")
     arguments.add_argument("--out", help="where to write the record; standard output without it")
     arguments.add_argument("--rounds", type=int, default=11)
+    arguments.add_argument("--only", help="one part")
     given = arguments.parse_args()
     commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     load_before = Path("/proc/loadavg").read_text().split()[:3]
     with tempfile.TemporaryDirectory(dir="/dev/shm") as scratch:
+        parts = {
+            "streaming_aead": lambda: bytes_in_memory(given.rounds),
+            "many_buffers": lambda: many_buffers(given.rounds),
+            "encrypt_tree": lambda: trees(given.command, given.rounds, Path(scratch)),
+            "interrupt": lambda: stopping(given.rounds, Path(scratch)),
+        }
         record = {
             "bench": "python",
             "machine": machine(),
             "build": {"commit": commit, "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"},
             "load_before": " ".join(load_before),
-            "streaming_aead": bytes_in_memory(given.rounds),
-            "encrypt_tree": trees(given.command, given.rounds, Path(scratch)),
-            "interrupt": stopping(given.rounds, Path(scratch)),
+            **{name: work() for name, work in parts.items() if given.only in (None, name)},
         }
     text = json.dumps(record, indent=1) + "\n"
     if given.out:

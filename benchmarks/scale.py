@@ -60,14 +60,15 @@ def measure(versitygw):
             os.environ.update(s3.environment())
             bucket = s3.bucket()
             options = {
-                "operation": "copy", "key": key, "new_key": None, "threads": 2, "if_exists": "skip", "suffix": "",
-                "bind_path": False, "durable": False,
+                "new_key": None, "threads": 2, "if_exists": "skip", "links": "skip", "include": [], "exclude": [],
+                "suffix": "", "bind_path": False, "durable": False, "progress": None,
             }  # fmt: skip
 
             def process(operation, source, destination, objects):
                 given = {"operation": operation, "source": source, "destination": destination, "objects": objects}
+                given["key"] = None if operation == "copy" else key
                 start = time.perf_counter()
-                summary, failures = _native.process_objects(options | given)
+                summary, failures = _native.process(options | given)
                 assert failures == [], failures[:1]
                 return time.perf_counter() - start, json.loads(summary)
 

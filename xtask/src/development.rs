@@ -7,7 +7,7 @@ use crate::chore::Program;
 use crate::place;
 
 /// What `cargo clippy … -- -D warnings` hands to its driver.
-const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+pub(crate) const DENY_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
 
 /// `cargo test` over these packages (none: the whole workspace) with these features of theirs (`package/feature,…`), to be
 /// told what to run.

@@ -1,14 +1,19 @@
 //! `cargo xtask test python`: the Python package, built as a user builds it and tested with Tink and pyca beside it.
 //!
 //! ```text
-//! target/python/        what cargo builds for it
-//! target/python-venv/   a clean environment with the tests' requirements, then `pip install bindings/python`
+//! target/python-wheel/  the package, built once: tests here and on a cluster install it
+//! target/python-venv/   a clean environment with the tests' requirements, then the wheel
 //! ```
+//!
+//! The wheel is what `pip install bindings/python` makes first and then installs, but for the profile: the settings of the
+//! development build, which is dynamic too, so that their dependencies are compiled once (`development.rs`). Lints ride on it
+//! here as there.
 
 use crate::chore::Program;
-use crate::{debian, interop, place};
-use anyhow::Result;
-use std::path::PathBuf;
+use crate::{debian, development, interop, place, stores};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// Builds and installs the package with pip, then runs its lints, mypy, and the tests in `bindings/python/tests`.
 ///
@@ -18,24 +23,53 @@ pub(crate) fn run() -> Result<()> {
     debian::ensure(&[("age-keygen", "age")])?;
     let requirements = folder().join("tests/requirements.txt");
     let python = interop::environment(&place::target().join("python-venv"), &requirements)?;
-    let with_python = |program: Program| {
-        // The module's own flags, and what it compiles, are another set than the product's.
-        program.folder(folder()).environment("CARGO_TARGET_DIR", place::target().join("python"))
-    };
-    with_python(Program::new(&python))
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--force-reinstall", "."])
-        .run()?;
-    with_python(Program::cargo())
-        .args(["clippy", "--release", "--locked", "--", "-D", "warnings"])
-        .environment("PYO3_PYTHON", &python)
-        .run()?;
-    with_python(Program::new(&python)).args(["-m", "mypy"]).run()?;
-    with_python(Program::new(&python))
+    install(&python)?;
+    let in_folder = || Program::new(&python).folder(folder());
+    in_folder().args(["-m", "mypy"]).run()?;
+    in_folder()
         .args(["-m", "pytest", "-q", "--durations=5"])
         // What the package makes, the command opens, and the other way round.
         .environment("CIPHERLOOM", place::release_build()?)
+        .environment("CIPHERLOOM_VERSITYGW", stores::versitygw()?)
         .environment("PYTHONDONTWRITEBYTECODE", "1")
         .run()
+}
+
+/// Installs the package into an interpreter's environment, which has what it needs.
+///
+/// # Errors
+/// If it cannot be built or installed.
+pub(crate) fn install(python: &Path) -> Result<()> {
+    pip(python, &["install", "--force-reinstall", "--no-deps"]).arg(wheel(python)?).run()
+}
+
+/// Builds the wheel, once for all stages of a run.
+fn wheel(python: &Path) -> Result<PathBuf> {
+    static BUILT: Mutex<Option<PathBuf>> = Mutex::new(None);
+    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(wheel) = &*built {
+        return Ok(wheel.clone());
+    }
+    let wheels = place::target().join("python-wheel");
+    pip(python, &["wheel", "--no-deps", "--wheel-dir"])
+        .arg(&wheels)
+        .arg(".")
+        .folder(folder())
+        .environment("CARGO_TARGET_DIR", place::target())
+        .environment("MATURIN_PEP517_ARGS", "--profile dev")
+        .environment("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
+        .environment("CLIPPY_ARGS", development::DENY_WARNINGS)
+        .run()?;
+    let entries = std::fs::read_dir(&wheels).with_context(|| format!("cannot list {}", wheels.display()))?;
+    let wheel = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
+        .with_context(|| format!("pip left no wheel in {}", wheels.display()))?;
+    Ok(built.insert(wheel).clone())
+}
+
+fn pip(python: &Path, action: &[&str]) -> Program {
+    Program::new(python).args(["-m", "pip", "--quiet", "--disable-pip-version-check"]).args(action)
 }
 
 /// The package's folder.

@@ -1,7 +1,7 @@
 //! `cargo xtask test scale`: the Python package on a cluster of Ray, over folders and over buckets, all on loopback.
 //!
 //! ```text
-//! target/scale-venv/    an environment with Ray, then `pip install bindings/python` with the feature `stores`
+//! target/scale-venv/    an environment with Ray, then the wheel that the stage `python` tests
 //! ```
 
 use crate::chore::Program;
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 /// Objects of the run over a bucket: fewer than the 20,000 that the tests take by themselves, for the sake of continuous
 /// integration's time.
-const OBJECTS: &str = "4000";
+const OBJECTS: &str = "1500";
 
-/// Builds and installs the package with its stores, then runs `bindings/python/scale`.
+/// Installs the package, then runs `bindings/python/scale`.
 ///
 /// # Errors
 /// If a requirement cannot be had, or a test fails.
@@ -45,20 +45,16 @@ pub(crate) fn notebook() -> Result<()> {
         .run()
 }
 
-/// The interpreter of an environment with Ray, the package with its stores, and `more`.
+/// The interpreter of an environment with Ray, the package, and `more`.
 fn environment(more: &[&Path]) -> Result<PathBuf> {
     let requirements = python::folder().join("scale/requirements.txt");
     let interpreter = interop::environment(&place::target().join("scale-venv"), &requirements)?;
-    let pip =
-        |program: Program| program.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     for requirements in more {
-        pip(Program::new(&interpreter)).arg("--requirement").arg(requirements).run()?;
+        Program::new(&interpreter)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
+            .arg(requirements)
+            .run()?;
     }
-    pip(Program::new(&interpreter))
-        .args(["--force-reinstall", "--no-deps", "."])
-        .folder(python::folder())
-        .environment("CARGO_TARGET_DIR", place::target().join("python"))
-        .environment("MATURIN_PEP517_ARGS", "--features stores")
-        .run()?;
+    python::install(&interpreter)?;
     Ok(interpreter)
 }

@@ -17,20 +17,21 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 16] = [
+const STAGES: [Stage; 17] = [
     Stage { name: "format", run: formatting },
     Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
     Stage { name: "tests", run: tests },
     Stage { name: "release", run: release },
-    Stage { name: "one-thread", run: tests_on_one_thread },
     Stage { name: "vectors", run: verify_vectors },
     Stage { name: "interop", run: interop },
     Stage { name: "stores", run: stores::run },
-    Stage { name: "python", run: python::run },
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
     Stage { name: "web", run: web::stage },
+    Stage { name: "python", run: python::run },
+    Stage { name: "scale", run: scale::run },
+    Stage { name: "one-thread", run: tests_on_one_thread },
     Stage { name: "gpu", run: gpu::run },
     Stage { name: "fuzz", run: short_fuzz },
     Stage { name: "deny", run: deny::run },
@@ -39,12 +40,12 @@ const STAGES: [Stage; 16] = [
 /// How many of them come first, one after the other.
 const FIRST: usize = 5;
 
-/// Those of the rest that mostly compile, with builds of their own.
-const COMPILING: [&str; 3] = ["gpu", "fuzz", "deny"];
+/// Those of the rest that mostly compile, with builds of their own, and the one whose tests need a moment of cargo, which
+/// waits while others compile.
+const COMPILING: [&str; 4] = ["one-thread", "gpu", "fuzz", "deny"];
 
-/// Stages that run only where they are asked for by name: a cluster and a notebook take minutes each.
-const ON_REQUEST: [Stage; 2] =
-    [Stage { name: "scale", run: scale::run }, Stage { name: "notebook", run: scale::notebook }];
+/// Stages that run only where they are asked for by name: a notebook brings Jupyter's executor with it.
+const ON_REQUEST: [Stage; 1] = [Stage { name: "notebook", run: scale::notebook }];
 
 /// The library runs its pipelines on one thread where this variable says so, which is the serial twin of every
 /// parallel path: both must give the same output.

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import cipherloom as cl
 import pytest
@@ -16,6 +17,17 @@ from cipherloom.ray._cluster import connected
 
 # Books of the package's tests; stores, and what stands in their way, of those with foreign programs.
 sys.path[:0] = [os.fspath(Path(__file__).parents[1] / "tests"), os.fspath(Path(__file__).parents[3] / "interop")]
+
+import stores  # type: ignore[import-not-found]  # noqa: E402
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A script's job in the background ignores the signal, and so does all that it starts: Python then installs no handler, and
+    nothing raises ``KeyboardInterrupt``."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
 
 
 @pytest.fixture(scope="session")
@@ -31,11 +43,37 @@ def key_file(key: cl.Keyset, tmp_path_factory: pytest.TempPathFactory) -> scale.
     return scale.KeyFile(path)
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    """A cluster that is there before and after a run; for those tests that need no one of their own."""
-    with connected(None, None):
-        yield
+class Sky:
+    """Between the cluster and the store: clear, until a test says otherwise."""
+
+    def __init__(self) -> None:
+        self.weather: Any = None
+
+    def __call__(self, request: Any) -> Any:
+        return self.weather(request) if self.weather else None
+
+
+@pytest.fixture(scope="session")
+def sky() -> Sky:
+    return Sky()
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def cluster(s3: Any, sky: Sky) -> Iterator[None]:
+    """A cluster that is there before and after a run, for all tests that need no one of their own, which come before. Its
+    workers reach the store under that sky; so does this process, where it does not choose another endpoint."""
+    proxy = stores.Proxy(s3.port, sky)
+    with proxy.running() as port, pytest.MonkeyPatch.context() as patch:
+        for name, value in s3.environment(port).items():
+            patch.setenv(name, value)
+        with connected(None, None):
+            yield
 
 
 def recorded(manifest: Path) -> tuple[dict[str, int], list[dict[str, object]]]:

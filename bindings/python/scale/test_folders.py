@@ -1,14 +1,19 @@
 """Folders on a cluster of this machine: even tasks, records, lost workers, keys, Ctrl-C."""
 
 import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import cipherloom as cl
+import pandas
 import pytest
 from cipherloom import ray as scale
+from cipherloom.ray import _parquet
 from cipherloom.ray._listing import OBJECT_BYTES, Listed, cut, listed
 from books import entries, epub
-from conftest import a_worker_killed, recorded, write
+from conftest import a_worker_killed, recorded, workers, write
 
 MB = 1 << 20
 
@@ -21,14 +26,14 @@ def content(root: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    sizes = {f"d{number % 11}/e{number % 3}/{number:05}": number % 5000 for number in range(3000)}
+    sizes = {f"d{number % 11}/e{number % 3}/{number:05}": number % 5000 for number in range(1000)}
     return write(tmp_path_factory.mktemp("many") / "in", sizes | {"top": 1, "large": 40 * MB})
 
 
 @pytest.mark.usefixtures("cluster")
 def test_a_run_its_records_and_its_repetition(many: Path, tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
     out = tmp_path / "out"
-    report = scale.encrypt(many, out, key_file, chunk_bytes=30 * MB)
+    report = scale.encrypt(many, out, key_file, chunk_bytes=20 * MB)
     total = len(content(many))
     assert (report.files, report.failed, report.skipped, report.recorded) == (total, 0, 0, 0)
     assert report.tasks > 4 and report.retried == 0
@@ -62,7 +67,84 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path, key: cl.Keyset, key_file:
     done, _ = recorded(tmp_path / "out.manifest")
     assert len(done) == 150 and set(done.values()) == {1}
     assert cl.verify_tree(tmp_path / "out", key).files == 150
+    # Every time anew, unless it is to be recorded.
+    assert [scale.verify(tmp_path / "out", key_file).files for _ in range(2)] == [150, 150]
     assert scale.verify(tmp_path / "out", key_file, manifest=tmp_path / "verified").files == 150
+    assert scale.verify(tmp_path / "out", key_file, manifest=tmp_path / "verified").recorded == 150
+
+
+@pytest.mark.usefixtures("cluster")
+def test_verification_misses_what_the_manifest_says_was_made(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    source = write(tmp_path / "in", {"a/one": 10, "a/two": 20, "three": 30})
+    scale.encrypt(source, tmp_path / "out", key_file, suffix=".enc")
+    assert scale.verify(tmp_path / "out", key_file, suffix=".enc").manifest == ""
+    (tmp_path / "out/a/two.enc").unlink()
+    report = scale.verify(tmp_path / "out", key_file, suffix=".enc", check=False)
+    failures = [(str(failure.path), failure.error) for failure in report.failures]
+    assert (report.files, failures) == (2, [("a/two.enc", "FileNotFoundError")])
+    # As the remedy says.
+    again = scale.encrypt(source, tmp_path / "out", key_file, suffix=".enc", manifest=tmp_path / "other")
+    assert (again.files, again.skipped) == (1, 2)
+    assert scale.verify(tmp_path / "out", key_file, suffix=".enc").files == 3
+    # A passphrase from a file opens the same key.
+    key.write(tmp_path / "key.age", passphrase="a passphrase")
+    (tmp_path / "passphrase").write_text("a passphrase\n")
+    locked = scale.KeyFile(tmp_path / "key.age", passphrase_file=tmp_path / "passphrase")
+    assert scale.verify(tmp_path / "out", locked, suffix=".enc").files == 3
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_manifest_of_tables(tmp_path: Path, key_file: scale.KeyFile) -> None:
+    source = write(tmp_path / "in", {f"{number % 3}/{number}": 100 * number for number in range(30)})
+    (source / os.fsdecode(b"\xff odd")).write_bytes(b"odd")
+    (source / "json: a name").write_bytes(b"a name")
+    report = scale.encrypt(source, tmp_path / "out", key_file, chunk_bytes=1 << 20, manifest_format="parquet")
+    assert report.files == 32 and report.tasks > 1
+    (part,) = (tmp_path / "out.manifest").iterdir()
+    assert part.suffix == ".parquet"
+    table = pandas.read_parquet(tmp_path / "out.manifest")
+    assert set(zip(table["path"], table["size"])) > {("1/1", 100), ("2/29", 2900)} and table["error"].isna().all()
+    # Runs go on from either form, and either says the same.
+    again = scale.encrypt(source, tmp_path / "out", key_file)
+    assert (again.recorded, again.tasks) == (32, 0)
+    (source / "late").write_bytes(b"late")
+    assert scale.encrypt(source, tmp_path / "out", key_file).recorded == 32
+    assert scale.encrypt(source, tmp_path / "out", key_file, manifest_format="parquet").recorded == 33
+    done, rows = recorded(tmp_path / "out.manifest")
+    assert list(done) == ["late"]
+    _parquet.write(os.fspath(tmp_path / "part.parquet"), rows)
+    assert list(_parquet.rows(os.fspath(tmp_path / "part.parquet"))) == rows
+    failed = rows[1] | {"failures": [["late", "why", "OSError"]]}
+    _parquet.write(os.fspath(tmp_path / "failed.parquet"), [rows[0], failed])
+    assert list(_parquet.rows(os.fspath(tmp_path / "failed.parquet"))) == [rows[0], failed]
+    with pytest.raises(cl.InvalidRequest, match="manifest_format"):
+        scale.encrypt(source, tmp_path / "out", key_file, manifest_format="csv")  # type: ignore[typeddict-item]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_ctrl_c_stops_and_a_later_run_goes_on(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    source = write(tmp_path / "in", {"0/0": 32 * MB})
+    for number in range(1, 60):
+        os.link(source / "0/0", source / f"0/{number}")
+
+    def send() -> None:
+        while not any((tmp_path / "out").rglob("*/*")):
+            time.sleep(0.01)
+        signal.raise_signal(signal.SIGINT)
+
+    sender = threading.Thread(target=send)
+    with pytest.raises(KeyboardInterrupt):
+        sender.start()
+        scale.encrypt(source, tmp_path / "out", key_file, chunk_bytes=300 * MB)
+    sender.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    while workers("encrypt"):
+        time.sleep(0.01)
+    sealed = list((tmp_path / "out").rglob("*/*"))
+    assert 0 < len(sealed) < 60
+    report = scale.encrypt(source, tmp_path / "out", key_file)
+    assert report.files + report.skipped + report.recorded == 60
+    assert cl.verify_tree(tmp_path / "out", key).files == 60
 
 
 @pytest.mark.usefixtures("cluster")
@@ -111,6 +193,35 @@ def test_a_cluster_of_others_gets_no_keyset_in_memory(tmp_path: Path, key: cl.Ke
 
 
 @pytest.mark.usefixtures("cluster")
+def test_numbers_and_names_for_those_who_look(tmp_path: Path, key_file: scale.KeyFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+    from ray.util.metrics import Counter, Gauge
+
+    counted: dict[str, float] = {}
+    left: list[float] = []
+
+    def inc(self: Counter, value: float = 1.0, tags: object = None) -> None:
+        counted[self.info["name"]] = counted.get(self.info["name"], 0) + value
+
+    names: list[str] = []
+    options = ray.remote_function.RemoteFunction.options
+
+    def named(self: object, **given: object) -> object:
+        names.append(str(given["name"]))
+        return options(self, **given)
+
+    monkeypatch.setattr(Counter, "inc", inc)
+    monkeypatch.setattr(Gauge, "set", lambda self, value, tags=None: left.append(value))
+    monkeypatch.setattr(ray.remote_function.RemoteFunction, "options", named)
+    source = write(tmp_path / "in", {"a": 10, "b": 20, "c": 30, os.fsdecode(b"\xff"): 40})
+    scale.encrypt(source, tmp_path / "out", key_file, include=["a", "b"])
+    scale.encrypt(source, tmp_path / "out", key_file)
+    assert counted == {"cipherloom_objects_done": 4, "cipherloom_bytes_done": 100}
+    assert left == [2, 0, 2, 0]
+    assert names == ["cipherloom encrypt 1: 2 objects from a", "cipherloom encrypt 1: 2 objects from c"]
+
+
+@pytest.mark.usefixtures("cluster")
 def test_publications(tmp_path: Path) -> None:
     for name in ("a/moby.epub", "a/omoo.epub", "b/moby.epub", "typee.epub"):
         epub(tmp_path / "in" / name)
@@ -123,6 +234,8 @@ def test_publications(tmp_path: Path) -> None:
     assert scale.lcp_encrypt(tmp_path / "in", tmp_path / "out", tmp_path / "keys.json").recorded == 4
     with pytest.raises(cl.InvalidRequest, match="in folders"):
         scale.lcp_encrypt("s3://bucket/in", tmp_path / "out", tmp_path / "keys.json")
+    with pytest.raises(cl.InvalidRequest, match="suffix is not for publications"):
+        scale.lcp_encrypt(tmp_path / "in", tmp_path / "out", tmp_path / "keys.json", suffix=".lcp")
 
 
 def test_tasks_are_even_and_complete(many: Path) -> None:
@@ -150,5 +263,7 @@ def test_what_cannot_be_asked(tmp_path: Path, key_file: scale.KeyFile) -> None:
     ):
         with pytest.raises((cl.InvalidRequest, cl.TreeFailed)):
             refused()
+    with pytest.raises(TypeError, match="chunks"):
+        scale.encrypt(source, tmp_path / "out", key_file, chunks=3)  # type: ignore[call-arg]
     with pytest.raises(FileNotFoundError):
         scale.encrypt(tmp_path / "missing", tmp_path / "out", key_file)

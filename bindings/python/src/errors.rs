@@ -8,7 +8,8 @@
 //! | `Usage` | `cipherloom.exceptions.InvalidRequest`, a `ValueError` |
 //! | `Io` | `OSError` and its subclasses; `InternalError` if the cryptographic library or the random source failed |
 
-use cipherloom::{Error, ErrorClass};
+use crate::watch::Failure;
+use cipherloom::{Error, ErrorClass, Unlisted};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -111,4 +112,11 @@ pub(crate) fn os_error_name(kind: ErrorKind) -> &'static str {
 /// An error of reading or writing a file that the library does not know.
 pub(crate) fn os_error(action: &'static str, source: std::io::Error, path: &Path) -> PyErr {
     exception(&Error::io(action, source), Some(path))
+}
+
+/// What could not be listed, as failures.
+pub(crate) fn unlisted(unlisted: &[Unlisted]) -> Vec<Failure> {
+    let failure =
+        |each: &Unlisted| (each.path.clone().into(), message(&each.error), exception_name(&each.error));
+    unlisted.iter().map(failure).collect()
 }

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 /// An encrypted file, opened; its length is authentic.
 #[pyclass(frozen, module = "cipherloom._native")]
 pub(crate) struct SealedFile {
-    file: cipherloom::SealedFile,
+    /// Apart from the object, to which Python gives memory aligned to 16 bytes: a cipher's keys ask for more.
+    file: Box<cipherloom::SealedFile>,
     path: PathBuf,
 }
 
@@ -21,7 +22,7 @@ impl SealedFile {
         let aad = Lent::get(aad)?.to_vec();
         let format = key.format();
         let file = py.detach(|| cipherloom::SealedFile::open(&path, format, &aad));
-        Ok(SealedFile { file: file.map_err(|error| exception(&error, Some(&path)))?, path })
+        Ok(SealedFile { file: Box::new(file.map_err(|error| exception(&error, Some(&path)))?), path })
     }
 
     /// Length of the plaintext in bytes.

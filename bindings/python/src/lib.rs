@@ -2,11 +2,11 @@
 //! (`python/cipherloom/`), with names and exceptions after those of pyca/cryptography; here is only what must be native.
 //!
 //! ```text
-//! Python front ─> keyset ───┐
-//!                 tree      ├─> the library, without the interpreter's lock ─> watch: Ctrl-C, progress
-//!                 streaming │
-//!                 file ─────┘
-//!                 hazmat ───> the kernels
+//! Python front ─> keyset ─────────────┐
+//!                 request ─> tree     ├─> the library, without the interpreter's lock ─> watch: Ctrl-C, progress
+//!                         └> stores   │
+//!                 streaming, file ────┘
+//!                 hazmat ─────────────> the kernels
 //! ```
 //!
 //! All long work runs with the interpreter's lock released. The thread that called takes part in it and looks for
@@ -23,7 +23,7 @@ mod hazmat;
 mod keyset;
 mod lcp;
 mod machine;
-#[cfg(feature = "stores")]
+mod request;
 mod stores;
 mod streaming;
 mod tree;
@@ -44,11 +44,8 @@ mod native {
     use crate::keyset::{Keyset, templates};
     #[pymodule_export]
     use crate::lcp::{lcp_check, lcp_decrypt, lcp_encrypt, lcp_inspect, lcp_license};
-    #[cfg(feature = "stores")]
     #[pymodule_export]
-    use crate::stores::{list_objects, process_objects};
+    use crate::request::{list_objects, plan, process};
     #[pymodule_export]
     use crate::streaming::StreamingAead;
-    #[pymodule_export]
-    use crate::tree::{list_files, plan, process};
 }

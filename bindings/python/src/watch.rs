@@ -6,9 +6,13 @@
 
 use crate::errors;
 use cipherloom::{Event, Observer, Outcome};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
@@ -16,8 +20,9 @@ use std::time::{Duration, Instant};
 /// How often signals are looked for, and progress is told.
 const INTERVAL: Duration = Duration::from_millis(40);
 
-/// An entry that failed: its path, the reason, the exception's name.
-pub(crate) type Failure = (PathBuf, String, &'static str);
+/// An entry that failed: its path or address (as text, since Python's paths make one slash of two), the reason, the
+/// exception's name.
+pub(crate) type Failure = (OsString, String, &'static str);
 
 /// What is seen of one run.
 pub(crate) struct Watch<'w> {
@@ -61,7 +66,7 @@ impl<'w> Watch<'w> {
     /// The failures so far, by path.
     pub(crate) fn into_failures(self) -> Vec<Failure> {
         let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        failures.sort();
+        failures.sort_by(|one, other| Path::new(&one.0).cmp(Path::new(&other.0)));
         failures
     }
 
@@ -105,7 +110,7 @@ impl Observer for Watch<'_> {
 
     fn ended(&self, event: &Event<'_>) {
         if let Outcome::Failed(error) = &event.outcome {
-            let failure = (event.source.to_owned(), errors::message(error), errors::exception_name(error));
+            let failure = (event.source.into(), errors::message(error), errors::exception_name(error));
             lock(&self.failures).push(failure);
         }
     }
@@ -116,6 +121,33 @@ impl Observer for Watch<'_> {
         }
         self.stopped.load(Ordering::Relaxed)
     }
+}
+
+/// Runs on another thread what cannot be asked to stop, and looks for signals meanwhile. What a signal leaves behind comes to
+/// its end by itself, and nobody hears of it: for work that changes nothing.
+pub(crate) fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (tell, hears) = channel();
+    thread::Builder::new().name("cipherloom-listing".to_owned()).spawn(move || drop(tell.send(work())))?;
+    let hears = Mutex::new(hears);
+    loop {
+        match py.detach(|| lock(&hears).recv_timeout(INTERVAL)) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(PyRuntimeError::new_err(
+                    "the listing came to no end; this is a bug of cipherloom",
+                ));
+            }
+        }
+    }
+}
+
+/// What is told to the Python front in one piece.
+pub(crate) fn json(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

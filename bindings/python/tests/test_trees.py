@@ -198,7 +198,7 @@ def test_what_the_progress_bar_raises_ends_the_run(
             {
                 "operation": "encrypt", "source": str(tree), "destination": str(tmp_path / "out"), "key": key,
                 "new_key": None, "threads": 2, "if_exists": "fail", "links": "skip", "include": [], "exclude": [],
-                "files": None, "suffix": "", "bind_path": False, "durable": False, "progress": start,
+                "objects": None, "suffix": "", "bind_path": False, "durable": False, "progress": start,
             }
         )  # fmt: skip
     assert not (tmp_path / "out").exists()
@@ -212,5 +212,5 @@ def test_names_that_are_no_text(tmp_path: Path, key: cl.Keyset) -> None:
     cl.encrypt_tree(source, tmp_path / "out", key)
     os.truncate(os.path.join(os.fsencode(tmp_path / "out"), b"\xff\xfe.txt"), 10)
     report = cl.decrypt_tree(tmp_path / "out", tmp_path / "back", key, check=False)
-    assert [os.fsencode(failure.path.name) for failure in report.failures] == [b"\xff\xfe.txt"]
+    assert [os.fsencode(Path(failure.path).name) for failure in report.failures] == [b"\xff\xfe.txt"]
     assert isinstance(report.to_pandas(), pandas.DataFrame)

@@ -12,7 +12,7 @@ The format is Tink Streaming AEAD: Tink for Python, Go and Java opens the same f
 from cipherloom import envelope, exceptions, hazmat, lcp
 from cipherloom._file import SealedIO, open
 from cipherloom._native import Keyset, StreamingAead, templates
-from cipherloom._plan import Plan, plan
+from cipherloom._plan import Plan, StorePlan, plan
 from cipherloom._report import Failure, Report
 from cipherloom._trees import decrypt_tree, encrypt_tree, rekey_tree, verify_tree
 from cipherloom.exceptions import (
@@ -38,6 +38,7 @@ __all__ = [
     "Plan",
     "Report",
     "SealedIO",
+    "StorePlan",
     "StreamingAead",
     "TreeFailed",
     "decrypt_tree",

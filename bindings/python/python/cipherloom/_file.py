@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from cipherloom import _native
-from cipherloom._trees import StrPath
+from cipherloom._trees import StrPath, is_address
+from cipherloom.exceptions import InvalidRequest
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -84,6 +85,8 @@ def open(path: StrPath, key: _native.Keyset, aad: Buffer = b"", *, buffering: in
     :param aad: the associated data that the file was encrypted with.
     :param buffering: size of the buffer in bytes; 0 for none, which gives the raw file.
     """
+    if is_address(path):
+        raise InvalidRequest(f"{os.fspath(path)}: objects are not read in place; decrypt_tree fetches one into a folder")
     raw = SealedIO(path, key, aad)
     if buffering == 0:
         return raw

@@ -71,28 +71,30 @@ class SealedFile:
     def size(self) -> int: ...
     def read_segment_at(self, position: int) -> tuple[int, bytes]: ...
 
-class Options(TypedDict):
+class Request(TypedDict):
     operation: str
     source: StrPath
     destination: StrPath | None
-    key: Keyset
+    key: Keyset | None
     new_key: Keyset | None
     threads: int | None
     if_exists: str
     links: str
     include: list[str]
     exclude: list[str]
-    files: list[StrPath] | None
+    objects: list[tuple[str, int, str | None]] | None
     suffix: str
     bind_path: bool
     durable: bool
     progress: Callable[[int, int], Callable[[int, int], None]] | None
 
-def process(options: Options) -> tuple[str, list[tuple[StrPath, str, str]]]: ...
-def list_files(
+def process(request: Request) -> tuple[str, list[tuple[str, str, str]]]: ...
+def list_objects(
     source: StrPath, include: list[str], exclude: list[str]
-) -> tuple[list[tuple[StrPath, int, str]], list[tuple[StrPath, str, str]]]: ...
-def plan(source: StrPath, template: str, threads: int | None, include: list[str], exclude: list[str]) -> str: ...
+) -> tuple[list[tuple[str, int, str | None]], list[tuple[str, str, str]]]: ...
+def plan(
+    source: StrPath, template: str, threads: int | None, include: list[str], exclude: list[str]
+) -> tuple[bool, str]: ...
 def aes_cbc_encrypt_many(
     buffers: list[Buffer], key: Buffer, ivs: list[Buffer], *, padding: bool, threads: int | None = None
 ) -> list[bytes]: ...
@@ -141,23 +143,3 @@ def lcp_check(
 ) -> list[dict[str, Any]]: ...
 def lcp_decrypt(opening: LcpOpening) -> tuple[int, int]: ...
 def lcp_inspect(path: StrPath) -> dict[str, Any]: ...
-
-# The following are there if the module was built with the feature `stores`.
-
-class StoreOptions(TypedDict):
-    operation: str
-    source: StrPath
-    destination: StrPath | None
-    key: Keyset
-    new_key: Keyset | None
-    threads: int | None
-    if_exists: str
-    suffix: str
-    bind_path: bool
-    durable: bool
-    objects: list[tuple[str, int, str | None]]
-
-def list_objects(
-    source: StrPath, include: list[str], exclude: list[str]
-) -> tuple[list[tuple[str, int, str | None]], list[tuple[StrPath, str, str]]]: ...
-def process_objects(options: StoreOptions) -> tuple[str, list[tuple[StrPath, str, str]]]: ...

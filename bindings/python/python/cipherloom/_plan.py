@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cipherloom import _native
 from cipherloom._trees import Globs, StrPath, globs
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "StorePlan", "plan"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,42 @@ class Plan:
         return self.explain()
 
 
+@dataclass(frozen=True)
+class StorePlan:
+    """How objects of a store would be encrypted: not the processor's choices but what is under way at once."""
+
+    objects: int
+    """Objects."""
+    bytes: int
+    """Their bytes together."""
+    in_flight: int
+    """Objects under way at once."""
+    in_parts: int
+    """Objects that are read and written in parts."""
+    part_bytes: int
+    """About so many bytes each."""
+    threads: int
+    """Threads for the cipher."""
+    memory_bytes: int
+    """The most that sources and outputs take in memory together."""
+
+    def explain(self) -> str:
+        """The plan in words, one line for each choice."""
+        parts = f"{self.in_parts} of them in parts of about {_size(self.part_bytes)}"
+        return "\n".join(
+            [
+                f"objects   {self.objects}, {_size(self.bytes)}",
+                f"in flight up to {self.in_flight} at once",
+                f"parts     {parts if self.in_parts else 'each object in one piece'}",
+                f"threads   {self.threads} for the cipher",
+                f"memory    up to {_size(self.memory_bytes)} of sources and outputs",
+            ]
+        )
+
+    def __str__(self) -> str:
+        return self.explain()
+
+
 def plan(
     source: StrPath,
     *,
@@ -71,10 +107,14 @@ def plan(
     threads: int | None = None,
     include: Globs = (),
     exclude: Globs = (),
-) -> Plan:
-    """Plans the encryption of a tree without touching a file's content. Needs no key, only its template."""
-    told = json.loads(_native.plan(source, template, threads, globs(include), globs(exclude)))
-    return Plan(**told | {"reasons": tuple(told["reasons"])})
+) -> Plan | StorePlan:
+    """Plans the encryption of a tree without touching a file's content. Needs no key, only its template.
+
+    Of an address (``s3://bucket/prefix``) it tells what would be under way at once: a :class:`StorePlan`.
+    """
+    is_stored, description = _native.plan(source, template, threads, globs(include), globs(exclude))
+    told = json.loads(description)
+    return StorePlan(**told) if is_stored else Plan(**told | {"reasons": tuple(told["reasons"])})
 
 
 def _size(count: int) -> str:

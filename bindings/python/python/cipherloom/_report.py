@@ -4,30 +4,50 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cipherloom.exceptions import TreeFailed
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Failure", "Report"]
+    from cipherloom.ray._report import ScaleReport
+
+__all__ = ["Failure", "Failures", "Report"]
 
 
 @dataclass(frozen=True)
 class Failure:
     """A file that failed; nothing stands under its output's name that did not before."""
 
-    path: Path
-    """The source."""
+    path: Path | str
+    """The source; of an object its address, as text."""
     reason: str
     """Why, and what to do about it."""
     error: str
     """The name of the exception that this would be by itself: ``InvalidTag``, ``PermissionError`` and so on."""
 
 
+class Failures:
+    """What the reports of runs over trees have in common: failures that can be raised, or looked at as a table."""
+
+    failures: tuple[Failure, ...]
+
+    def raise_if_failed(self) -> None:
+        """Raises :class:`~cipherloom.exceptions.TreeFailed` if a file or object failed."""
+        if self.failures:
+            raise TreeFailed(cast("Report | ScaleReport", self))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The failures as a table with the columns ``path``, ``reason`` and ``error``. Needs pandas."""
+        import pandas
+
+        rows = [asdict(failure) | {"path": str(failure.path)} for failure in self.failures]
+        return pandas.DataFrame(rows, columns=["path", "reason", "error"])
+
+
 @dataclass(frozen=True)
-class Report:
+class Report(Failures):
     """The end of a run over a tree."""
 
     files: int
@@ -48,15 +68,3 @@ class Report:
     """Wall time."""
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     """The files that failed, by path."""
-
-    def raise_if_failed(self) -> None:
-        """Raises :class:`~cipherloom.exceptions.TreeFailed` if a file failed."""
-        if self.failures:
-            raise TreeFailed(self)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The failures as a table with the columns ``path``, ``reason`` and ``error``. Needs pandas."""
-        import pandas
-
-        rows = [asdict(failure) | {"path": str(failure.path)} for failure in self.failures]
-        return pandas.DataFrame(rows, columns=["path", "reason", "error"])

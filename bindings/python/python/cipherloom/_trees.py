@@ -1,4 +1,5 @@
-"""Operations over whole trees of files.
+"""Operations over whole trees: of files in folders, and of objects in stores (``s3://bucket/prefix``, ``gs://``, ``az://``),
+from either to either. A store's credentials and endpoint come from the environment, as its own tools have them.
 
 A file that cannot be read, opened or written never stops the others. When all are through, a run with failures raises
 :class:`~cipherloom.exceptions.TreeFailed`, which carries the report; with ``check=False`` the report is returned and
@@ -43,13 +44,15 @@ def encrypt_tree(
     progress: bool = False,
     check: bool = True,
 ) -> Report:
-    """Encrypts a folder (or a file) into another, each file by itself, with the keyset's primary key.
+    """Encrypts a folder (or a file) into another, each file by itself, with the keyset's primary key. Either may be the address
+    of a place in a store; what is created there is never overwritten by accident, and says what it was made from.
 
     :param threads: how many threads; the planner chooses if this is left out.
-    :param if_exists: where an output's name is taken: ``"fail"`` that file, ``"skip"`` it, or ``"overwrite"``.
+    :param if_exists: where an output's name is taken: ``"fail"`` that file, ``"skip"`` it, or ``"overwrite"``. In a
+        store, ``"skip"`` goes past what was made from the same source under the same key; anything else there fails.
     :param include: globs (one, or several); only files that match one take part. One without ``/`` is for names.
     :param exclude: globs; files that match one do not take part, folders are not entered.
-    :param links: symbolic links are passed over (``"skip"``), or made again with the same target (``"copy"``).
+    :param links: symbolic links are passed over (``"skip"``), or made again with the same target (``"copy"``); stores have none.
     :param suffix: added to every name.
     :param bind_path: binds each file's relative path to its content; it then opens under that path only.
     :param durable: forces each output to stable storage before it gets its name.
@@ -126,7 +129,8 @@ def rekey_tree(
 ) -> Report:
     """Decrypts with ``key`` and encrypts with ``new_key`` in one pass; no plaintext touches the disk.
 
-    Names stay as they are: ``suffix`` says which part of them is no part of a bound path. Other parameters are those of
+    In a bucket ``destination`` may be ``source`` with ``if_exists="overwrite"``: each object is replaced if it is still what
+    was read. Names stay as they are: ``suffix`` says which part of them is no part of a bound path. Other parameters are those of
     :func:`encrypt_tree`.
     """
     return _run(
@@ -169,18 +173,26 @@ def _run(
                 "links": links,
                 "include": globs(include),
                 "exclude": globs(exclude),
-                "files": None,
+                "objects": None,
                 "suffix": suffix,
                 "bind_path": bind_path,
                 "durable": durable,
                 "progress": start,
             }
         )
-    told = tuple(Failure(Path(path), reason, error) for path, reason, error in failures)
+    told = tuple(
+        Failure(path if is_address(path) else Path(path), reason, error) for path, reason, error in failures
+    )
     report = Report(**json.loads(summary), failures=told)
     if check:
         report.raise_if_failed()
     return report
+
+
+def is_address(place: StrPath) -> bool:
+    """Whether this is an address (``s3://bucket/prefix``) and not a path."""
+    scheme, found, _ = os.fspath(place).partition("://")
+    return bool(found) and scheme.replace("+", "").isalnum()
 
 
 def threads_asked(threads: int | None) -> None:

@@ -19,40 +19,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cipherloom import _native, _progress
-from cipherloom._lcp_reports import (
-    CheckReport,
-    Checked,
-    Decrypted,
-    EncryptReport,
-    Inspected,
-    Issued,
-    LicenseReport,
-    LicenseRequest,
-    Problem,
-    Protected,
-)
+from cipherloom import _lcp_reports, _native, _progress
+from cipherloom._lcp_reports import *  # noqa: F403
 from cipherloom._report import Failure
 from cipherloom._trees import IfExists, StrPath, threads_asked
 
-__all__ = [
-    "Checked",
-    "CheckReport",
-    "Decrypted",
-    "EncryptReport",
-    "Inspected",
-    "Issued",
-    "LicenseReport",
-    "LicenseRequest",
-    "Problem",
-    "Protected",
-    "check",
-    "decrypt",
-    "encrypt",
-    "inspect",
-    "license",
-    "license_many",
-]
+__all__ = ["check", "decrypt", "encrypt", "inspect", "license", "license_many"]
+__all__ += _lcp_reports.__all__
 
 
 def encrypt(

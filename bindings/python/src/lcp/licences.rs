@@ -1,7 +1,7 @@
 //! Making licences of the basic profile, one or thousands. They are for tests: how they make a key is public.
 
 use super::{exception, exception_name, message, read, user_key, workers};
-use crate::tree::{IF_EXISTS, chosen};
+use crate::request::{IF_EXISTS, chosen};
 use crate::watch::Watch;
 use cipherloom::Observer as _;
 use cipherloom_lcp::licence::{LicenceFault, Moment, Rights, Signer, Terms};

@@ -2,7 +2,7 @@
 
 use super::{exception, exception_name, licence, message, roots, subject, user_key, workers};
 use crate::errors::in_python_words;
-use crate::tree::{IF_EXISTS, chosen};
+use crate::request::{IF_EXISTS, chosen};
 use crate::watch::Watch;
 use cipherloom::Observer as _;
 use cipherloom_lcp::{

@@ -2,8 +2,8 @@
 
 use super::{exception, exception_name, message};
 use crate::machine;
-use crate::tree::{IF_EXISTS, chosen};
-use crate::watch::{Failure, Watch};
+use crate::request::{IF_EXISTS, chosen};
+use crate::watch::Watch;
 use cipherloom::Observer as _;
 use cipherloom_lcp::protect::{self, Event, Job, Observer, Outcome, Plan};
 use pyo3::exceptions::PyRuntimeError;
@@ -40,6 +40,9 @@ pub(crate) struct Book {
     encrypted: Option<u64>,
     clear: Option<u64>,
 }
+
+/// A publication that failed: its path, the reason, the exception's name.
+type Failure = (PathBuf, String, &'static str);
 
 /// What [`lcp_encrypt`] gives: the summary (JSON), the publications, the failures, the number of files passed over.
 type Report = (String, Vec<Book>, Vec<Failure>, u64);

@@ -20,7 +20,7 @@ is installed on every node, in the same version.
 
 from cipherloom.ray._cluster import Cluster
 from cipherloom.ray._keys import KeyFile, Wrapped
-from cipherloom.ray._operations import decrypt, encrypt, lcp_encrypt, rekey, verify
+from cipherloom.ray._operations import Settings, decrypt, encrypt, lcp_encrypt, rekey, verify
 from cipherloom.ray._report import ScaleReport
 
-__all__ = ["Cluster", "KeyFile", "ScaleReport", "Wrapped", "decrypt", "encrypt", "lcp_encrypt", "rekey", "verify"]
+__all__ = ["Cluster", "KeyFile", "ScaleReport", "Settings", "Wrapped", "decrypt", "encrypt", "lcp_encrypt", "rekey", "verify"]

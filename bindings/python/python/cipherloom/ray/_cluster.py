@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from cipherloom.ray._interrupt import Interrupt
+
 __all__ = ["Cluster", "connected"]
 
 LOOPBACK = "127.0.0.1"
@@ -46,16 +48,14 @@ def connected(address: str | None, threads: int | None) -> Iterator[Cluster]:
     """Connects to the cluster at ``address`` (or the one that this process is connected to); without one, starts one on
     loopback and ends it afterwards. A task gets the threads of a node unless told otherwise."""
     ray = _ray()
-    is_own, folder = False, ""
-    if not ray.is_initialized():
-        if address is None:
-            is_own = True
+    is_own, folder = not ray.is_initialized() and address is None, ""
+    try:
+        if is_own:
             # Ray's records of this run: this user's alone, and gone with the cluster. A short path, since sockets are in it.
             folder = tempfile.mkdtemp(prefix="cl-", dir="/tmp" if os.path.isdir("/tmp") else None)
             _start(ray, folder)
-        else:
+        elif not ray.is_initialized():
             ray.init(address=address, log_to_driver=False)
-    try:
         nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
         nodes = [cpus for cpus in nodes if cpus > 0]
         if not nodes:
@@ -64,8 +64,10 @@ def connected(address: str | None, threads: int | None) -> Iterator[Cluster]:
         yield Cluster(is_own, sum(cpus // threads for cpus in nodes), threads)
     finally:
         if is_own:
-            ray.shutdown()
-            shutil.rmtree(folder, ignore_errors=True)
+            # Ctrl-C has to wait until the cluster's processes have ended: a second or two.
+            with Interrupt():
+                ray.shutdown()
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _start(ray: Any, folder: str) -> None:

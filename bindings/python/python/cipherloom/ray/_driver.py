@@ -11,14 +11,19 @@ from typing import Any
 
 from cipherloom._report import Failure
 from cipherloom.ray._cluster import Cluster
+from cipherloom.ray._interrupt import Interrupt
 from cipherloom.ray._listing import Listed, cut
 from cipherloom.ray._manifest import Manifest
+from cipherloom.ray._metrics import Metrics
 from cipherloom.ray._work import Errand, Receipt, work
 
 __all__ = ["Totals", "drive"]
 
 QUEUED = 2
 """Tasks given out for each that runs, so that a slot that falls free has its next one there."""
+
+LOOK = 0.1
+"""Seconds after which the driver looks for Ctrl-C."""
 
 FIRST_WAIT = 1.0
 """Seconds before objects that failed are tried again; doubled each time."""
@@ -68,44 +73,53 @@ def drive(
     totals = Totals()
     # A worker that is lost with its node or killed is Ray's to repeat.
     remote = ray.remote(max_retries=max_retries, num_cpus=cluster.threads, scheduling_strategy="SPREAD")(work)
-    shared = ray.put(errand)
     waiting = deque(Task(number, 1, share) for number, share in enumerate(cut(objects, chunk_bytes), 1))
     numbers = len(waiting)
     running: dict[Any, Task] = {}
-    through = 0
-    try:
-        while waiting or running:
-            while waiting and len(running) < QUEUED * cluster.slots and waiting[0].not_before <= time.monotonic():
-                task = waiting.popleft()
-                options = {"name": f"cipherloom {errand.operation} {task.number}"}
-                running[remote.options(**options).remote(shared, task.share)] = task
-                totals.tasks += 1
-                totals.retried += task.attempt > 1
-            if not running:
-                time.sleep(min(1.0, max(0.0, waiting[0].not_before - time.monotonic())))
-                continue
-            ready, _ = ray.wait(list(running), num_returns=1, timeout=1.0)
-            for reference in ready:
-                task = running.pop(reference)
-                try:
-                    receipt = ray.get(reference)
-                except RayError as error:
-                    receipt = _lost(task, error)
-                manifest.task(task.number, task.attempt, task.share, receipt)
-                again = _settle(task, receipt, max_retries, totals)
-                if again:
-                    numbers += 1
-                    wait = FIRST_WAIT * 2 ** (task.attempt - 1)
-                    waiting.append(Task(numbers, task.attempt + 1, again, time.monotonic() + wait))
-                through += len(task.share) - len(again)
-                tell(totals.bytes, through)
-    except BaseException:
-        # Ctrl-C above all: what runs stops within moments, and leaves nothing half-written.
-        for reference in running:
-            ray.cancel(reference)
-        raise
-    totals.failures.sort(key=lambda failure: failure.path)
+    metrics = Metrics(errand.operation, len(objects))
+    with Interrupt() as interrupt:
+        try:
+            shared = ray.put(errand)
+            while waiting or running:
+                while waiting and len(running) < QUEUED * cluster.slots and waiting[0].not_before <= time.monotonic():
+                    task = waiting.popleft()
+                    running[remote.options(name=_name(errand, task)).remote(shared, task.share)] = task
+                    totals.tasks += 1
+                    totals.retried += task.attempt > 1
+                interrupt.look()
+                if not running:
+                    time.sleep(min(LOOK, max(0.0, waiting[0].not_before - time.monotonic())))
+                    continue
+                ready, _ = ray.wait(list(running), num_returns=1, timeout=LOOK)
+                for reference in ready:
+                    task = running.pop(reference)
+                    try:
+                        receipt = ray.get(reference)
+                    except RayError as error:
+                        receipt = _lost(task, error)
+                    manifest.task(task.number, task.attempt, task.share, receipt)
+                    again = _settle(task, receipt, max_retries, totals)
+                    if again:
+                        numbers += 1
+                        wait = FIRST_WAIT * 2 ** (task.attempt - 1)
+                        waiting.append(Task(numbers, task.attempt + 1, again, time.monotonic() + wait))
+                    metrics.tell(totals)
+                    tell(totals.bytes, totals.files + totals.skipped + len(totals.failures))
+        except BaseException:
+            # Ctrl-C above all: what runs stops within moments, and leaves nothing half-written.
+            for reference in running:
+                ray.cancel(reference)
+            raise
+    totals.failures.sort(key=lambda failure: str(failure.path))
     return totals
+
+
+def _name(errand: Errand, task: Task) -> str:
+    """What Ray's lists and dashboard call a task: what it does, which one it is, and where in the tree it is."""
+    again = f", try {task.attempt}" if task.attempt > 1 else ""
+    first = task.share[0].path.encode(errors="backslashreplace").decode()
+    count = f"{len(task.share)} object{'' if len(task.share) == 1 else 's'} from {first}"
+    return f"cipherloom {errand.operation} {task.number}: {count}{again}"
 
 
 def _settle(task: Task, receipt: Receipt, max_retries: int, totals: Totals) -> list[Listed]:

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from cipherloom import _native
 from cipherloom._report import Failure
-from cipherloom._trees import StrPath
-from cipherloom.exceptions import InvalidRequest
+from cipherloom._trees import StrPath, is_address
 
-__all__ = ["Listed", "cut", "is_address", "listed", "stores"]
+__all__ = ["Listed", "cut", "listed"]
 
 LISTS = 16
 """Folders that are listed at once."""
@@ -36,36 +35,18 @@ class Listed(NamedTuple):
     """What changes when it does: the store's ETag; size and time of a file."""
 
 
-def is_address(place: StrPath) -> bool:
-    """Whether this is an address (``s3://bucket/prefix``) and not a path."""
-    scheme, found, _ = os.fspath(place).partition("://")
-    return bool(found) and scheme.replace("+", "").isalnum()
-
-
-def stores() -> None:
-    """Raises unless the native module speaks to object stores."""
-    if not hasattr(_native, "process_objects"):
-        raise InvalidRequest(
-            "this build of cipherloom has no object stores; build it with "
-            "MATURIN_PEP517_ARGS='--features stores' pip install ."
-        )
-
-
 def listed(source: StrPath, include: list[str], exclude: list[str]) -> tuple[list[Listed], list[Failure]]:
     """Everything at the source, by path, and what could not be listed."""
     objects: list[Listed] = []
     failures: list[Failure] = []
 
-    def add(prefix: str, found: Iterable[tuple[StrPath, int, str | None]], bad: list[tuple[StrPath, str, str]]) -> None:
-        objects.extend(Listed(prefix + os.fspath(path), size, version) for path, size, version in found)
-        failures.extend(Failure(Path(path), reason, error) for path, reason, error in bad)
+    def add(prefix: str, found: Iterable[tuple[str, int, str | None]], bad: list[tuple[str, str, str]]) -> None:
+        objects.extend(Listed(prefix + path, size, version) for path, size, version in found)
+        failures.extend(Failure(path if is_address(path) else Path(path), reason, error) for path, reason, error in bad)
 
-    if is_address(source):
-        stores()
+    if is_address(source) or include or exclude or not os.path.isdir(source):
+        # Globs are relative to the whole source; of a store, many prefixes are listed at once as it is.
         add("", *_native.list_objects(source, include, exclude))
-    elif include or exclude or not os.path.isdir(source):
-        # Globs are relative to the whole source.
-        add("", *_native.list_files(source, include, exclude))
     else:
         folders = []
         with os.scandir(source) as entries:
@@ -78,7 +59,7 @@ def listed(source: StrPath, include: list[str], exclude: list[str]) -> tuple[lis
                     version = f"{facts.st_size:x}-{facts.st_mtime_ns:x}"
                     objects.append(Listed(entry.name, facts.st_size, version))
         with ThreadPoolExecutor(LISTS) as pool:
-            below = pool.map(lambda name: _native.list_files(os.path.join(source, name), [], []), folders)
+            below = pool.map(lambda name: _native.list_objects(os.path.join(source, name), [], []), folders)
             for name, (found, bad) in zip(folders, below, strict=True):
                 add(f"{name}/", found, bad)
     objects.sort()

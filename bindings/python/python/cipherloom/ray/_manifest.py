@@ -9,7 +9,8 @@
         {"event": "end", "done": …, "failed": …}
 
 A row is written when its task has ended, and forced to stable storage; a row that a crash cut short is passed over.
-What a lost row spoke of is recognised by its output, and counted as skipped. In a store the parts are objects, put there
+What a lost row spoke of is recognised by its output, and counted as skipped. A part may be turned into a table (Parquet) when
+it is full or the run ends; it is read as its lines were. In a store the parts are objects, put there
 when a part is full and when the run ends. Names are in it, keys and plaintext never.
 """
 
@@ -23,14 +24,18 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from cipherloom import _native
+from cipherloom._trees import is_address
 from cipherloom.exceptions import InvalidRequest
-from cipherloom.ray._listing import Listed, is_address
+from cipherloom.ray import _parquet
+from cipherloom.ray._listing import Listed
 from cipherloom.ray._work import Receipt
 
-__all__ = ["Manifest"]
+__all__ = ["Manifest", "ManifestFormat"]
+
+ManifestFormat: TypeAlias = Literal["jsonl", "parquet"]
 
 FORMAT = "cipherloom-manifest-1"
 
@@ -41,9 +46,15 @@ PART_ROWS = 200
 class Manifest:
     """The records of one destination: those of earlier runs, and this one's."""
 
-    def __init__(self, place: str, run: dict[str, Any]) -> None:
+    def __init__(self, place: str, run: dict[str, Any], format: ManifestFormat = "jsonl") -> None:
+        if format not in ("jsonl", "parquet"):
+            raise InvalidRequest(f'manifest_format is "jsonl" or "parquet", not {format!r}')
+        if format == "parquet":
+            # Before there is anything to record.
+            _parquet.pyarrow_asked()
         self.place = place
         self._run = run
+        self._format = format
         self._is_stored = is_address(place)
         # A store's records are written here first.
         self._folder = tempfile.mkdtemp(prefix="cipherloom-manifest-") if self._is_stored else place
@@ -53,7 +64,6 @@ class Manifest:
         self._file: Any = None
 
     def __enter__(self) -> Manifest:
-        os.makedirs(self._folder, exist_ok=True)
         return self
 
     def __exit__(
@@ -68,11 +78,23 @@ class Manifest:
     def done(self) -> dict[str, tuple[int, str | None]]:
         """Size and version of every object that earlier runs of this kind have done."""
         found: dict[str, tuple[int, str | None]] = {}
-        self._fetch()
-        for name in sorted(os.listdir(self._folder)):
-            if name.endswith(".jsonl"):
-                self._read(os.path.join(self._folder, name), found)
+        for path in self._parts():
+            self._read(path, found)
         return found
+
+    def made(self) -> set[str]:
+        """The names of all outputs below the destination that the runs recorded here have made."""
+        names: set[str] = set()
+        for path in self._parts():
+            about: dict[str, Any] = {}
+            for row in _rows(path):
+                if row.get("event") == "run":
+                    about = row
+                elif row.get("event") == "task" and about.get("operation") in ("encrypt", "rekey"):
+                    suffix = about["suffix"] if about["operation"] == "encrypt" else ""
+                    failed = {failure[0] for failure in row["failures"]}
+                    names.update(name + suffix for name, _, _ in row["objects"] if name not in failed)
+        return names
 
     def begin(self, objects: int, size: int) -> None:
         """The run's first row."""
@@ -90,6 +112,7 @@ class Manifest:
     def _write(self, row: dict[str, Any]) -> None:
         if self._file is None:
             self._part += 1
+            os.makedirs(self._folder, exist_ok=True)
             path = os.path.join(self._folder, f"{self._name}-{self._part:04}.jsonl")
             self._file = open(path, "x", encoding="utf-8")  # noqa: SIM115
             self._rows = 0
@@ -110,8 +133,21 @@ class Manifest:
         name = self._file.name
         self._file.close()
         self._file = None
+        if self._format == "parquet":
+            lines, name = name, f"{name.removesuffix('.jsonl')}.parquet"
+            _parquet.write(name, _rows(lines))
+            os.unlink(lines)
         if self._is_stored:
             self._copy(os.path.dirname(name), self.place, [(os.path.basename(name), os.path.getsize(name), None)])
+
+    def _parts(self) -> list[str]:
+        """All parts, by time. Of one that was being turned into a table when a run broke off, the table."""
+        self._fetch()
+        names = os.listdir(self._folder) if os.path.isdir(self._folder) else []
+        tables = {name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}
+        parts = [name for name in names if name.endswith(".jsonl") and name.removesuffix(".jsonl") not in tables]
+        parts += [f"{name}.parquet" for name in tables]
+        return [os.path.join(self._folder, name) for name in sorted(parts)]
 
     def _fetch(self) -> None:
         """Brings a store's records here."""
@@ -129,11 +165,11 @@ class Manifest:
 
     @staticmethod
     def _copy(source: str, destination: str, objects: list[tuple[str, int, str | None]]) -> None:
-        _, failures = _native.process_objects(
+        _, failures = _native.process(
             {
-                "operation": "copy", "source": source, "destination": destination, "key": _no_key(), "new_key": None,
-                "threads": 1, "if_exists": "fail", "suffix": "", "bind_path": False, "durable": True,
-                "objects": objects,
+                "operation": "copy", "source": source, "destination": destination, "key": None, "new_key": None,
+                "threads": 1, "if_exists": "fail", "links": "skip", "include": [], "exclude": [], "objects": objects,
+                "suffix": "", "bind_path": False, "durable": True, "progress": None,
             }
         )  # fmt: skip
         if failures:
@@ -160,6 +196,9 @@ class Manifest:
 
 
 def _rows(path: str) -> Iterator[dict[str, Any]]:
+    if path.endswith(".parquet"):
+        yield from _parquet.rows(path)
+        return
     with open(path, encoding="utf-8") as file:
         for line in file:
             try:
@@ -169,8 +208,3 @@ def _rows(path: str) -> Iterator[dict[str, Any]]:
                 continue
             if isinstance(row, dict):
                 yield row
-
-
-def _no_key() -> _native.Keyset:
-    """A copy asks for no key, but its door does."""
-    return _native.Keyset.generate()

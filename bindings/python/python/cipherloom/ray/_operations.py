@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from cipherloom import _native, _progress
 from cipherloom._report import Failure
-from cipherloom._trees import Globs, StrPath, globs, threads_asked
+from cipherloom._trees import Globs, StrPath, globs, is_address, threads_asked
 from cipherloom.exceptions import InvalidRequest
 from cipherloom.ray._cluster import connected
 from cipherloom.ray._driver import Totals, drive
 from cipherloom.ray._keys import KeyFile, KeySource, Wrapped, in_private_memory
-from cipherloom.ray._listing import Listed, is_address, listed, stores
-from cipherloom.ray._manifest import Manifest
+from cipherloom.ray._listing import Listed, listed
+from cipherloom.ray._manifest import Manifest, ManifestFormat
 from cipherloom.ray._report import ScaleReport
 from cipherloom.ray._work import Errand, Operation
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     Key: TypeAlias = _native.Keyset | KeySource
 
-__all__ = ["decrypt", "encrypt", "lcp_encrypt", "rekey", "verify"]
+__all__ = ["Settings", "decrypt", "encrypt", "lcp_encrypt", "rekey", "verify"]
 
 CHUNK_BYTES = 16 << 30
 """Bytes of a task: half a minute or more of work, beside which Ray costs little, and little to lose with a node."""
@@ -33,150 +35,94 @@ CHUNK_BYTES = 16 << 30
 PUBLICATIONS = ["*.epub", "*.webpub", "*.audiobook", "*.divina", "*.lpf", "*.rpf", "*.pdf"]
 
 
-def encrypt(
-    source: StrPath,
-    destination: StrPath,
-    keyset: Key,
-    *,
-    address: str | None = None,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_retries: int = 3,
-    threads: int | None = None,
-    include: Globs = (),
-    exclude: Globs = (),
-    suffix: str = "",
-    bind_path: bool = False,
-    durable: bool = False,
-    manifest: StrPath | None = None,
-    progress: bool = False,
-    check: bool = True,
-) -> ScaleReport:
+class Settings(TypedDict, total=False):
+    """What every operation takes by name."""
+
+    address: str | None
+    """The cluster's, as Ray has it (``"auto"``, ``"host:6379"``); else the one that this process is connected to, else one on
+    this machine, on loopback, until the call returns."""
+    chunk_bytes: int
+    """Bytes of a task, 64 KiB added for each object; 16 GiB if this is left out."""
+    max_retries: int
+    """How often a task that was lost, and objects that a store failed, are tried again; three times if this is left out."""
+    threads: int | None
+    """Threads of a task; those of the smallest node if this is left out."""
+    include: Globs
+    """Globs (one, or several); only what matches one takes part."""
+    exclude: Globs
+    """Globs; what matches one takes no part."""
+    suffix: str
+    """Added to every name when encrypting, removed when decrypting."""
+    bind_path: bool
+    """Binds each relative path to its content."""
+    durable: bool
+    """Forces each file to stable storage before it gets its name; stores always do."""
+    manifest: StrPath | None
+    """Where the records are; ``<destination>.manifest`` if this is left out."""
+    manifest_format: ManifestFormat
+    """``"jsonl"``, or ``"parquet"`` for tables (``pip install cipherloom[parquet]``). Earlier records are read in either."""
+    progress: bool
+    """Shows a bar, if tqdm is installed and there is a terminal or notebook."""
+    check: bool
+    """Raises if an object failed, when all others are through; so if this is left out."""
+
+
+def encrypt(source: StrPath, destination: StrPath, keyset: Key, **settings: Unpack[Settings]) -> ScaleReport:
     """Encrypts everything at ``source``, each object by itself, to ``destination``.
 
     :param keyset: a :class:`~cipherloom.ray.KeyFile`, a :class:`~cipherloom.ray.Wrapped`, or a keyset in memory for a
         cluster that this call starts on this machine.
-    :param address: the cluster's, as Ray has it (``"auto"``, ``"host:6379"``); else the one that this process is connected
-        to, else one on this machine, on loopback, until the call returns.
-    :param chunk_bytes: bytes of a task, 64 KiB added for each object.
-    :param max_retries: how often a task that was lost, and objects that a store failed, are tried again.
-    :param threads: threads of a task; those of the smallest node if this is left out.
-    :param include: globs (one, or several); only what matches one takes part.
-    :param exclude: globs; what matches one takes no part.
-    :param suffix: added to every name.
-    :param bind_path: binds each relative path to its content.
-    :param durable: forces each file to stable storage before it gets its name; stores always do.
-    :param manifest: where the records are; ``<destination>.manifest`` if this is left out.
-    :param progress: shows a bar, if tqdm is installed and there is a terminal or notebook.
-    :param check: raises if an object failed, when all others are through.
+    :param settings: see :class:`~cipherloom.ray.Settings`.
     """
-    return _run(
-        "encrypt", source, destination, keyset, None, address, chunk_bytes, max_retries, threads, include, exclude,
-        suffix, bind_path, durable, manifest, progress, check, None,
-    )  # fmt: skip
+    return _run("encrypt", source, destination, keyset, None, **settings)
 
 
-def decrypt(
-    source: StrPath,
-    destination: StrPath,
-    keyset: Key,
-    *,
-    address: str | None = None,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_retries: int = 3,
-    threads: int | None = None,
-    include: Globs = (),
-    exclude: Globs = (),
-    suffix: str = "",
-    bind_path: bool = False,
-    durable: bool = False,
-    manifest: StrPath | None = None,
-    progress: bool = False,
-    check: bool = True,
-) -> ScaleReport:
-    """Decrypts what :func:`encrypt` made. ``suffix`` is removed from every name; other parameters are as there."""
-    return _run(
-        "decrypt", source, destination, keyset, None, address, chunk_bytes, max_retries, threads, include, exclude,
-        suffix, bind_path, durable, manifest, progress, check, None,
-    )  # fmt: skip
+def decrypt(source: StrPath, destination: StrPath, keyset: Key, **settings: Unpack[Settings]) -> ScaleReport:
+    """Decrypts what :func:`encrypt` made. Parameters are as there."""
+    return _run("decrypt", source, destination, keyset, None, **settings)
 
 
-def verify(
-    source: StrPath,
-    keyset: Key,
-    *,
-    manifest: StrPath,
-    address: str | None = None,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_retries: int = 3,
-    threads: int | None = None,
-    include: Globs = (),
-    exclude: Globs = (),
-    suffix: str = "",
-    bind_path: bool = False,
-    progress: bool = False,
-    check: bool = True,
-) -> ScaleReport:
-    """Authenticates every byte and writes nothing but the manifest, whose place is asked for: what is in it is not
-    verified again. Other parameters are those of :func:`decrypt`."""
-    return _run(
-        "verify", source, None, keyset, None, address, chunk_bytes, max_retries, threads, include, exclude,
-        suffix, bind_path, False, manifest, progress, check, None,
-    )  # fmt: skip
+def verify(source: StrPath, keyset: Key, **settings: Unpack[Settings]) -> ScaleReport:
+    """Authenticates every byte and writes no output. Parameters are those of :func:`encrypt`.
+
+    The manifest that :func:`encrypt` or :func:`rekey` left beside ``source`` says what must be there: an object of which
+    it says that it was made, and which is gone, is a failure (``FileNotFoundError``).
+
+    With ``manifest=`` what was verified is recorded there, and is not verified again: for runs that are too long to repeat.
+    """
+    return _run("verify", source, None, keyset, None, **settings)
 
 
 def rekey(
-    source: StrPath,
-    destination: StrPath,
-    keyset: Key,
-    new_keyset: Key,
-    *,
-    address: str | None = None,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_retries: int = 3,
-    threads: int | None = None,
-    include: Globs = (),
-    exclude: Globs = (),
-    suffix: str = "",
-    bind_path: bool = False,
-    durable: bool = False,
-    manifest: StrPath | None = None,
-    progress: bool = False,
-    check: bool = True,
+    source: StrPath, destination: StrPath, keyset: Key, new_keyset: Key, **settings: Unpack[Settings]
 ) -> ScaleReport:
     """Decrypts with ``keyset`` and encrypts with ``new_keyset`` in one pass; no plaintext is written. Where only the wrap
     of a keyset is to change, :meth:`cipherloom.envelope.Envelope.rewrap` rewrites no data at all."""
-    return _run(
-        "rekey", source, destination, keyset, new_keyset, address, chunk_bytes, max_retries, threads, include, exclude,
-        suffix, bind_path, durable, manifest, progress, check, None,
-    )  # fmt: skip
+    return _run("rekey", source, destination, keyset, new_keyset, **settings)
 
 
 def lcp_encrypt(
-    source: StrPath,
-    destination: StrPath,
-    key_file: StrPath,
-    *,
-    address: str | None = None,
-    chunk_bytes: int = CHUNK_BYTES,
-    max_retries: int = 3,
-    threads: int | None = None,
-    manifest: StrPath | None = None,
-    progress: bool = False,
-    check: bool = True,
+    source: StrPath, destination: StrPath, key_file: StrPath, **settings: Unpack[Settings]
 ) -> ScaleReport:
     """Protects the publications in a folder with Readium LCP (:func:`cipherloom.lcp.encrypt`), each under a new key.
+
+    Folders only: a publication is written in place and read again, and its key is on stable storage before it has its name,
+    which is what a store's objects do not offer. ``include``, ``suffix``, ``bind_path`` and ``durable`` are not for it.
 
     :param key_file: gets the content keys; a file that every node sees and can lock. No key goes through Ray.
     """
     for place in (source, destination):
         if is_address(place):
-            raise InvalidRequest(f"{os.fspath(place)}: publications are protected in folders, not in object stores")
+            raise InvalidRequest(
+                f"{os.fspath(place)}: publications are protected in folders, not in object stores; protect them in a "
+                "folder, and copy that to the store"
+            )
+    for name in ("include", "suffix", "bind_path", "durable"):
+        if settings.get(name):
+            raise InvalidRequest(f"{name} is not for publications; leave it out")
+    settings["include"] = [f"**/{glob}" for glob in PUBLICATIONS]
     # A task's working folder is another than this one.
-    key_file = os.path.abspath(key_file)
-    return _run(
-        "lcp_encrypt", source, destination, None, None, address, chunk_bytes, max_retries, threads,
-        [f"**/{glob}" for glob in PUBLICATIONS], (), "", False, False, manifest, progress, check, key_file,
-    )  # fmt: skip
+    return _run("lcp_encrypt", source, destination, None, None, key_file=os.path.abspath(key_file), **settings)
 
 
 def _run(
@@ -185,19 +131,21 @@ def _run(
     destination: StrPath | None,
     key: Key | None,
     new_key: Key | None,
-    address: str | None,
-    chunk_bytes: int,
-    max_retries: int,
-    threads: int | None,
-    include: Globs,
-    exclude: Globs,
-    suffix: str,
-    bind_path: bool,
-    durable: bool,
-    manifest: StrPath | None,
-    progress: bool,
-    check: bool,
-    key_file: str | None,
+    *,
+    address: str | None = None,
+    chunk_bytes: int = CHUNK_BYTES,
+    max_retries: int = 3,
+    threads: int | None = None,
+    include: Globs = (),
+    exclude: Globs = (),
+    suffix: str = "",
+    bind_path: bool = False,
+    durable: bool = False,
+    manifest: StrPath | None = None,
+    manifest_format: ManifestFormat = "jsonl",
+    progress: bool = False,
+    check: bool = True,
+    key_file: str | None = None,
 ) -> ScaleReport:
     start = time.monotonic()
     threads_asked(threads)
@@ -205,7 +153,8 @@ def _run(
         raise InvalidRequest("chunk_bytes is 1 or more, max_retries 0 or more")
     source = _place(source)
     target = None if destination is None else _place(destination)
-    place = _place(manifest) if manifest is not None else f"{str(target).rstrip('/')}.manifest"
+    beside = f"{(target or source).rstrip('/')}.manifest"
+    place = _place(manifest) if manifest is not None else beside
     about = {
         "operation": operation, "source": source, "destination": target, "key": _key_id(new_key or key),
         "suffix": suffix, "bind_path": bind_path,
@@ -213,7 +162,15 @@ def _run(
     objects, unlisted = listed(source, globs(include), globs(exclude))
     listing_seconds = time.monotonic() - start
     with ExitStack() as stack:
-        records = stack.enter_context(Manifest(place, about))
+        lost: list[Failure] = []
+        if operation == "verify":
+            # A look at some of them misses nothing of the others.
+            if not include and not exclude:
+                made = stack.enter_context(Manifest(beside, about)).made()
+                lost = [_gone(name) for name in made - {each.path for each in objects}]
+            if manifest is None:
+                place = stack.enter_context(tempfile.TemporaryDirectory(prefix="cipherloom-manifest-"))
+        records = stack.enter_context(Manifest(place, about, manifest_format))
         done = records.done()
         todo = [each for each in objects if each.path not in done]
         changed = [each for each in objects if each.path in done and done[each.path] != (each.size, each.version)]
@@ -235,9 +192,9 @@ def _run(
             totals = drive(
                 cluster, errand, todo, records, chunk_bytes=chunk_bytes, max_retries=max_retries, tell=tell
             )
-        failures = sorted([*totals.failures, *unlisted, *map(_changed, changed)], key=lambda failure: failure.path)
+        failures = _by_path([*totals.failures, *unlisted, *map(_changed, changed), *lost])
         report = ScaleReport(
-            manifest=place,
+            manifest="" if operation == "verify" and manifest is None else place,
             files=totals.files,
             bytes=totals.bytes,
             output_bytes=totals.output_bytes,
@@ -262,7 +219,6 @@ def _run(
 def _place(given: StrPath) -> str:
     """An address as it is; a path from the root on, since a task's working folder is another."""
     if is_address(given):
-        stores()
         return os.fspath(given)
     return os.path.abspath(given)
 
@@ -285,6 +241,18 @@ def _changed(each: Listed) -> Failure:
         "another destination"
     )
     return Failure(Path(each.path), reason, "FileExistsError")
+
+
+def _gone(name: str) -> Failure:
+    reason = (
+        "the manifest says that it was made, and it is not there; encrypt again with another manifest, which makes what is "
+        "missing"
+    )
+    return Failure(Path(name), reason, "FileNotFoundError")
+
+
+def _by_path(failures: Iterable[Failure]) -> list[Failure]:
+    return sorted(failures, key=lambda failure: str(failure.path))
 
 
 def _unseen(bytes_done: int, objects_done: int) -> None:

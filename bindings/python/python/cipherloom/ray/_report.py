@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
-from cipherloom._report import Failure
-from cipherloom.exceptions import TreeFailed
-
-if TYPE_CHECKING:
-    import pandas
+from cipherloom._report import Failure, Failures
 
 __all__ = ["ScaleReport"]
 
 
 @dataclass(frozen=True)
-class ScaleReport:
+class ScaleReport(Failures):
     """The end of a run. What was done by earlier runs is counted apart."""
 
     manifest: str
@@ -44,15 +39,3 @@ class ScaleReport:
     """Seconds of all tasks together, as they were on their nodes."""
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     """The objects that failed, by path relative to the source."""
-
-    def raise_if_failed(self) -> None:
-        """Raises :class:`~cipherloom.exceptions.TreeFailed` if an object failed."""
-        if self.failures:
-            raise TreeFailed(self)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The failures as a table with the columns ``path``, ``reason`` and ``error``. Needs pandas."""
-        import pandas
-
-        rows = [asdict(failure) | {"path": str(failure.path)} for failure in self.failures]
-        return pandas.DataFrame(rows, columns=["path", "reason", "error"])

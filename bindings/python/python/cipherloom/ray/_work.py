@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from cipherloom import _native, lcp
 from cipherloom.exceptions import CipherloomError
 from cipherloom.ray._keys import KeySource, keyset
-from cipherloom.ray._listing import Listed, is_address
+from cipherloom.ray._listing import Listed
 
 __all__ = ["Errand", "Operation", "Receipt", "work"]
 
@@ -76,42 +76,25 @@ def _objects(errand: Errand, share: list[Listed]) -> tuple[dict[str, Any], list[
     assert errand.key is not None
     key = keyset(errand.key)
     new_key = None if errand.new_key is None else keyset(errand.new_key)
-    if is_address(errand.source) or (errand.destination is not None and is_address(errand.destination)):
-        summary, failures = _native.process_objects(
-            {
-                "operation": errand.operation,
-                "source": errand.source,
-                "destination": errand.destination,
-                "key": key,
-                "new_key": new_key,
-                "threads": errand.threads,
-                "if_exists": "skip",
-                "suffix": errand.suffix,
-                "bind_path": errand.bind_path,
-                "durable": errand.durable,
-                "objects": [(each.path, each.size, each.version) for each in share],
-            }
-        )
-    else:
-        summary, failures = _native.process(
-            {
-                "operation": errand.operation,
-                "source": errand.source,
-                "destination": errand.destination,
-                "key": key,
-                "new_key": new_key,
-                "threads": errand.threads,
-                "if_exists": "skip",
-                "links": "skip",
-                "include": [],
-                "exclude": [],
-                "files": [each.path for each in share],
-                "suffix": errand.suffix,
-                "bind_path": errand.bind_path,
-                "durable": errand.durable,
-                "progress": None,
-            }
-        )
+    summary, failures = _native.process(
+        {
+            "operation": errand.operation,
+            "source": errand.source,
+            "destination": errand.destination,
+            "key": key,
+            "new_key": new_key,
+            "threads": errand.threads,
+            "if_exists": "skip",
+            "links": "skip",
+            "include": [],
+            "exclude": [],
+            "objects": [(each.path, each.size, each.version) for each in share],
+            "suffix": errand.suffix,
+            "bind_path": errand.bind_path,
+            "durable": errand.durable,
+            "progress": None,
+        }
+    )
     return json.loads(summary), [(_below(errand.source, path), reason, error) for path, reason, error in failures]
 
 

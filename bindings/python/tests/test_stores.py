@@ -1,0 +1,149 @@
+"""Trees in buckets: the same functions, reports, exceptions and Ctrl-C where a source or destination is an address.
+
+The gateway (versitygw), and the proxy that makes it slow, are those of the command's own tests; on loopback only.
+"""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cipherloom as cl
+import pytest
+from conftest import SIZES, files
+
+sys.path.insert(0, os.fspath(Path(__file__).parents[3] / "interop"))
+
+import stores  # type: ignore[import-not-found]  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store, pytest.MonkeyPatch.context() as patch:
+        for name, value in store.environment().items():
+            patch.setenv(name, value)
+        yield store
+
+
+def test_there_and_back(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset) -> None:
+    bucket, new = s3.bucket(), cl.Keyset.generate()
+    sealed, rekeyed = f"s3://{bucket}/sealed", f"s3://{bucket}/rekeyed"
+    report = cl.encrypt_tree(tree, sealed, key, bind_path=True)
+    assert (report.files, report.bytes, report.failed) == (len(SIZES), sum(SIZES.values()), 0)
+    assert set(s3.objects(bucket, "sealed")) == set(SIZES)
+    assert cl.verify_tree(sealed, key, bind_path=True).output_bytes == report.bytes
+    assert cl.rekey_tree(sealed, rekeyed, key, new, bind_path=True, include="*.epub").files == 1
+    assert cl.rekey_tree(sealed, sealed, key, new, bind_path=True, if_exists="overwrite").files == len(SIZES)
+    assert cl.decrypt_tree(sealed, tmp_path / "back", new, bind_path=True, threads=1).files == len(SIZES)
+    assert files(tmp_path / "back") == files(tree)
+
+
+def test_outputs_are_created_and_never_replaced(s3: Any, tree: Path, key: cl.Keyset) -> None:
+    sealed = f"s3://{s3.bucket()}/sealed"
+    cl.encrypt_tree(tree, sealed, key)
+    with pytest.raises(cl.TreeFailed, match=f"{len(SIZES)} of {len(SIZES)} failed") as raised:
+        cl.encrypt_tree(tree, sealed, key)
+    assert {failure.error for failure in raised.value.report.failures} == {"FileExistsError"}
+    assert cl.encrypt_tree(tree, sealed, key, if_exists="skip").skipped == len(SIZES)
+
+
+def test_one_object_by_name(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset) -> None:
+    bucket = s3.bucket()
+    cl.encrypt_tree(tree / "one", f"s3://{bucket}/a/name", key)
+    assert set(s3.objects(bucket)) == {"a/name"}
+    cl.decrypt_tree(f"s3://{bucket}/a/name", tmp_path / "one", key)
+    assert (tmp_path / "one").read_bytes() == (tree / "one").read_bytes()
+    with pytest.raises(cl.InvalidRequest, match="ends in /"):
+        cl.encrypt_tree(tree / "one", f"s3://{bucket}/a/name", key, bind_path=True)
+
+
+def test_damage_is_told_by_address(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset) -> None:
+    bucket = s3.bucket()
+    cl.encrypt_tree(tree, f"s3://{bucket}/sealed", key)
+    with open(s3.data / bucket / "sealed" / "one", "r+b") as file:
+        file.seek(45)
+        file.write(b"damage")
+    report = cl.verify_tree(f"s3://{bucket}/sealed", key, check=False)
+    assert (report.failed, report.unauthentic, report.files) == (1, 1, len(SIZES) - 1)
+    assert [(failure.path, failure.error) for failure in report.failures] == [
+        (f"s3://{bucket}/sealed/one", "InvalidTag")
+    ]
+
+
+def test_progress_is_told(s3: Any, tree: Path, key: cl.Keyset) -> None:
+    from cipherloom import _native
+
+    totals: list[tuple[int, int]] = []
+    seen: list[tuple[int, int]] = []
+
+    def start(total_bytes: int, total_files: int) -> Any:
+        totals.append((total_bytes, total_files))
+        return lambda bytes_done, files_done: seen.append((bytes_done, files_done))
+
+    _native.process(
+        {
+            "operation": "encrypt", "source": str(tree), "destination": f"s3://{s3.bucket()}/out", "key": key,
+            "new_key": None, "threads": 2, "if_exists": "fail", "links": "skip", "include": [], "exclude": [],
+            "objects": None, "suffix": "", "bind_path": False, "durable": False, "progress": start,
+        }
+    )  # fmt: skip
+    assert totals == [(sum(SIZES.values()), len(SIZES))] and seen[-1] == totals[0] and seen == sorted(seen)
+
+
+def test_a_plan_for_a_bucket(s3: Any, tree: Path, key: cl.Keyset) -> None:
+    sealed = f"s3://{s3.bucket()}/sealed"
+    cl.encrypt_tree(tree, sealed, key)
+    plan = cl.plan(sealed, threads=2)
+    assert isinstance(plan, cl.StorePlan)
+    assert (plan.objects, plan.threads, plan.in_parts) == (len(SIZES), 2, 1)
+    assert plan.bytes > sum(SIZES.values())
+    assert "1 of them in parts of about 8.0 MiB" in plan.explain()
+    assert isinstance(cl.plan(tree), cl.Plan)
+
+
+def test_what_cannot_be_reached(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OSError, match="no-such-bucket"):
+        cl.decrypt_tree("s3://no-such-bucket/in", tmp_path / "out", key)
+    with pytest.raises(cl.InvalidRequest, match="ftp:// is not known"):
+        cl.encrypt_tree("ftp://host/in", tmp_path / "out", key)
+    with pytest.raises(cl.InvalidRequest, match="links"):
+        cl.encrypt_tree(tree, f"s3://{s3.bucket()}/out", key, links="copy")
+    with pytest.raises(cl.InvalidRequest, match="decrypt_tree"):
+        cl.open(f"s3://{s3.bucket()}/one", key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    with pytest.raises(OSError):
+        cl.verify_tree(f"s3://{s3.bucket()}/in", key)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("held", ["GET", "PUT"])
+def test_ctrl_c_while_the_store_does_not_answer(
+    s3: Any, tree: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch, held: str
+) -> None:
+    """While listing, and while objects are written."""
+    bucket, goes_on, pressed = s3.bucket(), threading.Event(), threading.Event()
+
+    def rule(request: Any) -> None:
+        if request.method == held:
+            if not pressed.is_set():
+                pressed.set()
+                signal.raise_signal(signal.SIGINT)
+            # The run must end before the store answers.
+            goes_on.wait(60)
+
+    sealed = f"s3://{bucket}/sealed"
+    cl.encrypt_tree(tree, f"s3://{bucket}/in", key)
+    with stores.Proxy(s3.port, rule).running() as port:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                cl.decrypt_tree(f"s3://{bucket}/in", sealed, key)
+                pytest.fail("the run ended before it was told to stop")
+            assert not goes_on.is_set()
+        finally:
+            goes_on.set()
+    assert pressed.is_set()
+    assert set(s3.objects(bucket, "sealed")) <= set(SIZES)
