@@ -1,7 +1,9 @@
 //! Debian packages that a chore needs: installed by apt-get when this process may, asked for when it may not.
 
 use crate::chore::{Program, is_installed};
+use crate::place;
 use anyhow::{Context, Result, bail};
+use std::fs::File;
 use std::path::Path;
 
 /// Makes sure that each program is there. `wanted` holds pairs of program and the package that brings it.
@@ -43,6 +45,7 @@ pub(crate) fn unpack(packages: &[&str], folder: &Path) -> Result<()> {
         );
     }
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let _alone = alone()?;
     let fetch = || Program::new("apt-get").folder(folder).args(["-qq", "download"]).args(packages);
     if fetch().run().is_err() {
         // The list of packages may be missing or old.
@@ -65,9 +68,18 @@ fn install(missing: &[&str]) -> Result<()> {
     if !is_installed("apt-get") || !is_root() {
         bail!("missing packages: {}; install them with the system's package manager", missing.join(", "));
     }
+    let _alone = alone()?;
     let apt = || Program::new("apt-get").environment("DEBIAN_FRONTEND", "noninteractive");
     apt().args(["-qq", "update"]).run()?;
     apt().args(["-qq", "install", "--yes", "--no-install-recommends"]).args(missing).run()
+}
+
+/// Waits until no other stage uses apt, which fails where two of it run. Until the file is closed, others wait.
+fn alone() -> Result<File> {
+    let path = place::target().join("debian.lock");
+    let lock = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+    lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
+    Ok(lock)
 }
 
 /// True if this process may install packages and mount file systems.

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Coverage of every edge and comparison, where libFuzzer looks for it.
@@ -50,23 +51,24 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let built = place::target().join("fuzz").join(host()?).join("release");
     let programs: Vec<Program> =
         targets.iter().map(|target| program(&built, target, options)).collect::<Result<_>>()?;
-    // One core each: libFuzzer has one thread.
-    let next = AtomicUsize::new(0);
-    let worker = || -> Result<()> {
+    // One core each: libFuzzer has one thread. A finding does not keep the others from running.
+    let (next, findings) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let worker = || {
         while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < targets.len()) {
-            let said = summary(&programs[at])?;
-            println!("$ {}\n{}: {said}", programs[at].line(), targets[at]);
+            println!("$ {}", programs[at].line());
+            match summary(&programs[at]) {
+                Ok(said) => println!("{}: {said}", targets[at]),
+                Err(error) => {
+                    println!("{}: {error:#}", targets[at]);
+                    findings.lock().unwrap_or_else(PoisonError::into_inner).push(targets[at].as_str());
+                }
+            }
         }
-        Ok(())
     };
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| -> Result<()> {
-        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
-        let end = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().try_for_each(end)
-    })?;
+    thread::scope(|scope| (0..cores).for_each(|_| drop(scope.spawn(worker))));
+    let findings = findings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    ensure!(findings.is_empty(), "findings in {}; see above", findings.join(", "));
     println!("fuzz: {} targets ran without a finding", targets.len());
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask test python`: the Python package, built as a user builds it and tested with Tink and pyca beside it.
 //!
 //! ```text
-//! target/python-wheel/  the package, built once: tests here and on a cluster install it
+//! target/python-wheel/  the package as a wheel: tests here and on a cluster install it
 //! target/python-venv/   a clean environment with the tests' requirements, then the wheel
 //! ```
 //!
@@ -13,7 +13,6 @@ use crate::chore::Program;
 use crate::{debian, development, interop, place, stores};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 /// Builds and installs the package with pip, then runs its lints, mypy, and the tests in `bindings/python/tests`.
 ///
@@ -43,14 +42,13 @@ pub(crate) fn install(python: &Path) -> Result<()> {
     pip(python, &["install", "--force-reinstall", "--no-deps"]).arg(wheel(python)?).run()
 }
 
-/// Builds the wheel, once for all stages of a run.
+/// Builds the wheel.
 fn wheel(python: &Path) -> Result<PathBuf> {
-    static BUILT: Mutex<Option<PathBuf>> = Mutex::new(None);
-    let mut built = BUILT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(wheel) = &*built {
-        return Ok(wheel.clone());
-    }
     let wheels = place::target().join("python-wheel");
+    if wheels.is_dir() {
+        // Of another version there would be two.
+        std::fs::remove_dir_all(&wheels).with_context(|| format!("cannot empty {}", wheels.display()))?;
+    }
     pip(python, &["wheel", "--no-deps", "--wheel-dir"])
         .arg(&wheels)
         .arg(".")
@@ -61,11 +59,10 @@ fn wheel(python: &Path) -> Result<PathBuf> {
         .environment("CLIPPY_ARGS", development::DENY_WARNINGS)
         .run()?;
     let entries = std::fs::read_dir(&wheels).with_context(|| format!("cannot list {}", wheels.display()))?;
-    let wheel = entries
+    entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
-        .with_context(|| format!("pip left no wheel in {}", wheels.display()))?;
-    Ok(built.insert(wheel).clone())
+        .with_context(|| format!("pip left no wheel in {}", wheels.display()))
 }
 
 fn pip(python: &Path, action: &[&str]) -> Program {

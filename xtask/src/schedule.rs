@@ -7,11 +7,14 @@
 use crate::place;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// No stage may take longer.
+const LIMIT: Duration = Duration::from_secs(40 * 60);
 
 /// Runs each lane's stages one after the other, the lanes at once. Gives the time of each stage.
 ///
@@ -55,18 +58,40 @@ fn one(stage: &str) -> Result<()> {
     let path = folder.join(format!("{stage}.log"));
     let log = File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
     println!("... {stage} started; it prints to {} and here at its end", path.display());
-    let status = Command::new(std::env::current_exe().context("cannot find this program")?)
+    let child = Command::new(std::env::current_exe().context("cannot find this program")?)
         .args(["test", stage])
         .envs(place::builds()?)
         .stdin(Stdio::null())
         .stdout(log.try_clone().with_context(|| format!("cannot use {}", path.display()))?)
         .stderr(log)
-        .status()
+        .spawn()
         .with_context(|| format!("cannot start stage `{stage}`"))?;
-    let said = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    println!("{}", String::from_utf8_lossy(&said).trim_end());
+    let end = end(child);
+    match fs::read(&path) {
+        Ok(said) => println!("{}", String::from_utf8_lossy(&said).trim_end()),
+        Err(error) => {
+            println!("what stage `{stage}` said is lost: {} cannot be read: {error}", path.display())
+        }
+    }
+    let status = end.with_context(|| format!("stage `{stage}`"))?;
     if !status.success() {
         bail!("stage `{stage}` failed ({status}); what it said is above and in {}", path.display());
     }
     Ok(())
+}
+
+/// Waits for a stage, but not for ever: what it said would be lost with a machine that is taken away.
+fn end(mut child: Child) -> Result<ExitStatus> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if start.elapsed() > LIMIT {
+            child.kill()?;
+            child.wait()?;
+            bail!("stopped after {} minutes; what it said is above", LIMIT.as_secs() / 60);
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
 }

@@ -2,14 +2,15 @@
 //! the store's own tools read (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
 
 use crate::conditions::Conditions;
+use crate::deadlines::{self, Deadlines};
 use crate::location::Scheme;
 use crate::pages::Pager;
 use cipherloom::Error;
+use object_store::ObjectStore;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
-use object_store::{ObjectStore, RetryConfig};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(crate) fn open(scheme: Scheme, name: &str, prefix: Key, access: Access) -> Result<Bucket, Error> {
-        let retry = RetryConfig { max_retries: access.retries, ..RetryConfig::default() };
+        let retry = deadlines::repeats(access.retries);
         let refused = |error| crate::faults::of("reach the store", &error);
         let mut s3 = None;
         let (store, pager): (Arc<dyn ObjectStore>, Pager) = match scheme {
@@ -56,12 +57,12 @@ impl Bucket {
             }
             Scheme::Gcs => {
                 let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(name).with_retry(retry);
-                let store = Arc::new(builder.build().map_err(refused)?);
+                let store = Arc::new(builder.with_http_connector(Deadlines).build().map_err(refused)?);
                 (store.clone(), Pager(store))
             }
             Scheme::Azure => {
                 let builder = MicrosoftAzureBuilder::from_env().with_container_name(name).with_retry(retry);
-                let store = Arc::new(builder.build().map_err(refused)?);
+                let store = Arc::new(builder.with_http_connector(Deadlines).build().map_err(refused)?);
                 (store.clone(), Pager(store))
             }
         };

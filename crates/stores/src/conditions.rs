@@ -3,12 +3,11 @@
 //!
 //! `If-None-Match: *` creates, `If-Match: <ETag>` replaces what was read: Amazon S3, "Conditional writes".
 
+use crate::deadlines::Deadlines;
 use async_trait::async_trait;
 use http::header::{HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use object_store::ClientOptions;
-use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
-};
+use object_store::client::{HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -51,7 +50,7 @@ impl Conditions {
 
 impl HttpConnector for Conditions {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = ReqwestConnector::default().connect(options)?;
+        let client = Deadlines.connect(options)?;
         Ok(HttpClient::new(Conditioned { client, conditions: self.clone() }))
     }
 }

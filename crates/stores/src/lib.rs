@@ -42,6 +42,7 @@
 mod bucket;
 mod cipher;
 mod conditions;
+mod deadlines;
 mod errand;
 mod existing;
 mod faults;

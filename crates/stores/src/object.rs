@@ -177,7 +177,8 @@ pub(crate) async fn begin(
     context.ciphers.run(begin).await.map(Arc::new)
 }
 
-/// The parts of the output in their order; some of them are read and translated ahead.
+/// The parts of the output in their order; some of them are read and translated ahead, also while nobody asks for the next:
+/// an answer that nobody reads is given up by its store.
 pub(crate) fn parts<'p>(
     context: &'p Arc<Context>,
     object: &'p Object,
@@ -188,7 +189,20 @@ pub(crate) fn parts<'p>(
     let segment_len = object.size.div_ceil(segments).max(1);
     let step = (part_len / segment_len).max(1);
     let ranges = (0..segments.div_ceil(step)).map(move |part| part * step..segments.min((part + 1) * step));
-    stream::iter(ranges).map(|range| translated(context, object, pieces, range)).buffered(PARTS).boxed()
+    let part = move |range: Range<u64>| async move {
+        let wanted = pieces.source_range(&range)?;
+        // Asked for in the parts' order: hence not by the tasks.
+        let share = context.share(2 * (wanted.end - wanted.start)).await?;
+        let (context, object, pieces) = (Arc::clone(context), object.clone(), Arc::clone(pieces));
+        let mut task = JoinSet::new();
+        task.spawn(async move { translated(&context, &object, &pieces, range, wanted).await });
+        match task.join_next().await {
+            Some(Ok(output)) => Ok((output?, share)),
+            Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Some(Err(_)) | None => Err(Error::Stopped),
+        }
+    };
+    stream::iter(ranges).map(part).buffered(PARTS).boxed()
 }
 
 /// Takes all parts through; gives the length of the plaintext.
@@ -225,16 +239,15 @@ async fn in_parts(
     Ok(pieces.plaintext_len())
 }
 
-/// One part of the output, with its share of the memory.
+/// One part of the output, from this range of the source.
 async fn translated(
-    context: &Arc<Context>,
+    context: &Context,
     object: &Object,
     pieces: &Arc<Pieces>,
     range: Range<u64>,
-) -> Result<(Bytes, OwnedSemaphorePermit), Error> {
-    let wanted = pieces.source_range(&range)?;
+    wanted: Range<u64>,
+) -> Result<Bytes, Error> {
     let len = wanted.end - wanted.start;
-    let share = context.share(2 * len).await?;
     let bytes = match len {
         0 => Bytes::new(),
         _ => source::read(&context.home, object, wanted).await?.0,
@@ -250,7 +263,7 @@ async fn translated(
         context.ciphers.run(translate).await?
     };
     context.tell(Told::Advanced(len));
-    Ok((output, share))
+    Ok(output)
 }
 
 /// An output as bytes to send: wiped when dropped if it is plaintext. Wiping costs as much as the cipher, so what is

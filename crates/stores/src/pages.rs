@@ -66,6 +66,17 @@ pub(crate) struct Counts {
     pub(crate) is_complete: AtomicBool,
 }
 
+impl Counts {
+    /// Of the first page, the request alone.
+    fn begin(&self) {
+        for count in [&self.objects, &self.bytes, &self.excluded] {
+            count.store(0, Ordering::Relaxed);
+        }
+        self.requests.store(1, Ordering::Relaxed);
+        self.is_complete.store(false, Ordering::Relaxed);
+    }
+}
+
 impl Pages {
     /// Asks for the first page.
     ///
@@ -84,8 +95,7 @@ impl Pages {
                 reason: "nothing is there; check the prefix".to_owned(),
             });
         }
-        let counts = Counts { requests: AtomicU64::new(1), ..Counts::default() };
-        Ok(Pages { bucket, selection, first, counts })
+        Ok(Pages { bucket, selection, first, counts: Counts::default() })
     }
 
     pub(crate) fn counts(&self) -> &Counts {
@@ -94,6 +104,7 @@ impl Pages {
 
     /// Tells of everything below, until nobody hears it any more.
     pub(crate) async fn feed(&self, found: &Sender<Found>) {
+        self.counts.begin();
         let is_heard = if self.first.page_token.is_some() {
             self.below(&top(&self.bucket), found).await.is_ok()
         } else {

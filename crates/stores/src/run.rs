@@ -11,10 +11,14 @@ use crate::place::Place;
 use crate::runtime::runtime;
 use crate::source::Home;
 use cipherloom::{Error, Event, IfExists, Observer, Outcome, Summary, Unlisted};
+use futures_util::FutureExt;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 
 /// How often the calling thread asks whether to stop.
 pub(crate) const WATCH: Duration = Duration::from_millis(20);
@@ -44,8 +48,11 @@ pub(crate) struct Context {
 /// What the calling thread is told.
 pub(crate) enum Told {
     Advanced(u64),
-    Ended(Object, Result<Ended, Error>),
+    /// With the object's turn: the next one starts when this end was heard, so that ends do not pile up.
+    Ended(Object, Result<Ended, Error>, OwnedSemaphorePermit),
     Unlisted(Unlisted),
+    /// A defect, which is the calling thread's to raise.
+    Panicked(Box<dyn Any + Send>),
 }
 
 impl Context {
@@ -121,7 +128,11 @@ pub fn run(
     }
     let (context, hears) = Context::new(inventory.home(), errand, is_in_place)?;
     let (stop, stopped) = watch::channel(false);
-    runtime()?.spawn(drive(Arc::new(context), inventory.supply.clone(), stopped));
+    let (context, supply) = (Arc::new(context), inventory.supply.clone());
+    runtime()?.spawn(async move {
+        let driven = AssertUnwindSafe(drive(Arc::clone(&context), supply, stopped)).catch_unwind().await;
+        driven.unwrap_or_else(|panic| context.tell(Told::Panicked(panic)));
+    });
     tally.hear(&hears, &stop);
     Ok(Summary { seconds: start.elapsed().as_secs_f64(), ..tally.summary })
 }
@@ -179,14 +190,22 @@ async fn drive(context: Arc<Context>, supply: Supply, mut stopped: watch::Receiv
         }
         Supply::Pages(pages) => {
             let (sender, mut listed) = mpsc::channel(AHEAD);
-            let feeder = tokio::spawn(async move { pages.feed(&sender).await });
+            let mut feeder = JoinSet::new();
+            feeder.spawn(async move { pages.feed(&sender).await });
             loop {
                 let found = tokio::select! {
                     found = listed.recv() => found,
-                    _ = stopped.wait_for(|stopped| *stopped) => None,
+                    _ = stopped.wait_for(|stopped| *stopped) => return,
                 };
                 let goes_on = match found {
-                    None => false,
+                    None => {
+                        if let Some(Err(error)) = feeder.join_next().await
+                            && error.is_panic()
+                        {
+                            context.tell(Told::Panicked(error.into_panic()));
+                        }
+                        return;
+                    }
                     Some(Found::Object(object)) => start(&context, &in_flight, object, &stopped).await,
                     Some(Found::Unlisted(unlisted)) => {
                         context.tell(Told::Unlisted(unlisted));
@@ -194,7 +213,6 @@ async fn drive(context: Arc<Context>, supply: Supply, mut stopped: watch::Receiv
                     }
                 };
                 if !goes_on {
-                    feeder.abort();
                     return;
                 }
             }
@@ -215,12 +233,15 @@ async fn start(
     }
     let (context, mut stopped) = (Arc::clone(context), stopped.clone());
     tokio::spawn(async move {
+        let processed = AssertUnwindSafe(process(&context, &object)).catch_unwind();
         let ended = tokio::select! {
-            ended = process(&context, &object) => ended,
-            _ = stopped.wait_for(|stopped| *stopped) => Err(Error::Stopped),
+            ended = processed => ended,
+            _ = stopped.wait_for(|stopped| *stopped) => Ok(Err(Error::Stopped)),
         };
-        context.tell(Told::Ended(object, ended));
-        drop(turn);
+        context.tell(match ended {
+            Ok(ended) => Told::Ended(object, ended, turn),
+            Err(panic) => Told::Panicked(panic),
+        });
     });
     true
 }
@@ -240,8 +261,12 @@ impl Tally<'_> {
         loop {
             match hears.recv_timeout(WATCH) {
                 Ok(Told::Advanced(bytes)) => self.observer.advanced(bytes),
-                Ok(Told::Ended(object, ended)) => self.count(&object, &ended),
+                Ok(Told::Ended(object, ended, turn)) => {
+                    self.count(&object, &ended);
+                    drop(turn);
+                }
                 Ok(Told::Unlisted(unlisted)) => self.unlisted(&unlisted),
+                Ok(Told::Panicked(panic)) => resume_unwind(panic),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }

@@ -221,7 +221,8 @@ impl Upload<'_> {
                 self.send()?;
                 continue;
             }
-            if self.gathered.is_empty() && self.sent > 0 {
+            if self.gathered.is_empty() {
+                // Whole from the start: a vector that grows leaves copies behind.
                 self.gathered.reserve_exact(part_len);
             }
             let (now, later) = bytes.split_at(bytes.len().min(part_len - self.gathered.len()));
@@ -268,7 +269,8 @@ impl Upload<'_> {
     fn finish(&mut self) -> Result<Ended, Error> {
         if self.sink.is_none() {
             let bytes = self.bytes();
-            return watched(self.observer, self.target.put(bytes))?;
+            // Waited for to its end, as below: only then is it known whether the object is there.
+            return runtime()?.block_on(self.target.put(bytes));
         }
         if !self.gathered.is_empty() {
             self.send()?;
@@ -276,7 +278,6 @@ impl Upload<'_> {
         while self.in_flight > 0 {
             self.wait()?;
         }
-        // Waited for to its end: only then is it known whether the object is there.
         let sink = self.sink.as_mut().expect("there are parts");
         runtime()?.block_on(sink.finish())
     }

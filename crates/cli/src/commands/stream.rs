@@ -80,20 +80,29 @@ pub fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow
 pub fn to_output(
     translate: impl FnOnce(&mut dyn Write) -> Result<Summary, Error>,
 ) -> anyhow::Result<Summary> {
-    let mut sink = io::BufWriter::with_capacity(OUTPUT_BUFFER, io::stdout().lock());
-    translate(&mut sink).map_err(|error| {
-        // Errors at the beginning come before any output.
-        let is_part_out = error.is_authentication()
-            && !matches!(
-                error,
-                Error::NotThisFormat { .. }
-                    | Error::HeaderTruncated { .. }
-                    | Error::WrongKey { .. }
-                    | Error::FirstSegment
-            );
+    let mut sink = Sink { output: io::stdout().lock(), has_begun: false };
+    let translated = translate(&mut io::BufWriter::with_capacity(OUTPUT_BUFFER, &mut sink));
+    translated.map_err(|error| {
         let error = anyhow::Error::from(error);
-        if is_part_out { error.context("do not use what came out, it may be a part only") } else { error }
+        if sink.has_begun { error.context("do not use what came out, it may be a part only") } else { error }
     })
+}
+
+/// Standard output, and whether anything was written to it.
+struct Sink<'o> {
+    output: io::StdoutLock<'o>,
+    has_begun: bool,
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.has_begun |= !bytes.is_empty();
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
 }
 
 fn translate(job: &Job<'_>, source: &mut dyn Read, sink: &mut dyn Write) -> Result<Summary, Error> {
