@@ -160,10 +160,10 @@ pub fn lines(devices: &[KeptDevice]) -> String {
         let rate = |bytes: f64| format!("{}/s", output::size(bytes as u64));
         let _ = writeln!(text, "{backend} {name}, driver {driver}:");
         for (what, figure) in [
-            ("  a call, µs", format!("{:.0}", costs.call_seconds * 1e6)),
+            ("  a call", output::duration(costs.call_seconds)),
             ("  moved there and back", rate(costs.transfer_bytes_per_second)),
-            ("  AES-128-CTR, kernel alone", rate(costs.kernel_bytes_per_second)),
-            ("  AES-128-CTR, there and back", rate(costs.end_to_end_bytes_per_second)),
+            ("  AES-128-CTR by the kernel alone", rate(costs.kernel_bytes_per_second)),
+            ("  AES-128-CTR there and back", rate(costs.end_to_end_bytes_per_second)),
         ] {
             let _ = writeln!(text, "{what:<34}{figure:>14}");
         }
