@@ -1,4 +1,4 @@
-//! The GPU stage of the tests: devices on Mesa's software driver (lavapipe), the kernels through NVIDIA's compiler, and
+//! The GPU stage of the tests: devices on Mesa's software drivers (lavapipe, llvmpipe), the kernels through NVIDIA's compiler, and
 //! the command with devices. No GPU is needed.
 //!
 //! On top of the development build, which is dynamic: drivers are libraries that a static executable cannot load.
@@ -8,8 +8,8 @@ use crate::{debian, development, interop, place};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// The software driver for Vulkan, and the layers that check calls.
-const DRIVER: [&str; 2] = ["mesa-vulkan-drivers", "vulkan-validationlayers"];
+/// The software drivers for Vulkan and for OpenGL without a display, and the layers that check calls.
+const DRIVER: [&str; 4] = ["mesa-vulkan-drivers", "libegl1", "libgl1-mesa-dri", "vulkan-validationlayers"];
 
 /// Builds, lints and tests everything that has to do with devices.
 ///

@@ -22,6 +22,11 @@ fn run(folder: &Path, line: &str) -> Output {
     output
 }
 
+/// The Vulkan loader is sent to where no driver is.
+fn without_vulkan(command: &mut Command) -> &mut Command {
+    command.env("VK_DRIVER_FILES", "/nonexistent").env("VK_ICD_FILENAMES", "/nonexistent")
+}
+
 fn words(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -117,12 +122,38 @@ fn a_device_that_cannot_be_used_is_told_and_the_cpu_does_the_work() {
     assert_same(folder, "cpu", "unknown");
 
     let mut without = command(folder, &format!("encrypt tree without {format} --backend wgpu"));
-    // The Vulkan loader is sent to where no driver is.
-    let output =
-        without.env("VK_DRIVER_FILES", "/nonexistent").env("VK_ICD_FILENAMES", "/nonexistent").output();
+    // Both loaders are sent to where no driver is.
+    without.env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nonexistent");
+    let output = without_vulkan(&mut without).output();
     let output = output.unwrap();
     assert!(output.status.success() && words(&output).contains("no device of wgpu"), "{}", words(&output));
     assert_same(folder, "cpu", "without");
+}
+
+#[test]
+fn an_old_opengl_is_listed_and_refused_by_its_name() {
+    let folder = workplace();
+    let folder = folder.path();
+    // Mesa stands in for a driver of the time before compute kernels.
+    let with_old = |line: &str| {
+        let mut command = command(folder, line);
+        without_vulkan(&mut command).env("MESA_GL_VERSION_OVERRIDE", "3.3");
+        let output = command.env("MESA_EXTENSION_OVERRIDE", "-GL_ARB_compute_shader").output().unwrap();
+        assert!(output.status.success(), "{line}: {}", words(&output));
+        output
+    };
+    let table = String::from_utf8(with_old("devices").stdout).unwrap();
+    assert!(table.contains(", gl, software") && table.contains("no compute kernels"), "{table}");
+    let format = "--format openssl --cipher aes-128-ctr --quiet";
+    let told = words(&with_old(&format!("encrypt tree sealed {format} --backend wgpu")));
+    assert!(
+        told.contains("(gl 3.3 (Core Profile) Mesa")
+            && told.contains("no compute kernels")
+            && told.contains("the CPU does the work"),
+        "{told}"
+    );
+    run(folder, &format!("decrypt sealed opened {format}"));
+    assert_same(folder, "tree", "opened");
 }
 
 #[test]
@@ -146,14 +177,24 @@ fn devices_are_listed_and_checked() {
     let folder = workplace();
     let output = run(folder.path(), "devices --json");
     let json = String::from_utf8(output.stdout).unwrap();
-    for part in
-        ["\"wgpu\":[{\"number\":0,", "\"api\":\"vulkan\"", "\"limits\":{\"buffer_bytes\":", "\"features\":["]
-    {
+    for part in [
+        "\"wgpu\":[{\"number\":0,",
+        "\"api\":\"vulkan\"",
+        "\"api\":\"gl\"",
+        "\"limits\":{\"buffer_bytes\":",
+        "\"features\":[",
+    ] {
         assert!(json.contains(part), "{part} in {json}");
     }
     let output = run(folder.path(), "devices --validate");
     let table = String::from_utf8(output.stdout).unwrap();
-    assert!(table.contains("wgpu:0 under validation: computes rightly"), "{table}");
+    for part in [
+        "OpenGL's way to what another API reaches",
+        "wgpu:0 under validation: computes rightly",
+        "wgpu:1 under validation: computes rightly",
+    ] {
+        assert!(table.contains(part), "{part} in {table}");
+    }
 }
 
 #[test]
@@ -170,9 +211,9 @@ fn calibrated_devices_are_spoken_of_without_a_driver_until_drivers_change() {
     let plan = "plan tree --format raw --cipher aes-128-ctr";
     assert!(!with_cache(plan).0.contains("as calibrated"));
     let (figures, _) = with_cache("calibrate");
-    assert!(figures.contains("wgpu ") && figures.contains("AES-128-CTR, there and back"), "{figures}");
+    assert!(figures.contains("wgpu ") && figures.contains("AES-128-CTR there and back"), "{figures}");
     let (planned, told) = with_cache(plan);
-    assert!(planned.contains("as calibrated, would not pay: takes"), "{planned}");
+    assert!(planned.contains("as calibrated, would not pay: it takes"), "{planned}");
     assert_eq!(told, "");
     let kept = cache.join("cipherloom/devices.json");
     let changed = fs::read_to_string(&kept).unwrap().replacen("icd.d", "icd.e", 1);

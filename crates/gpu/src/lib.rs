@@ -8,7 +8,7 @@
 //!
 //! - `cuda` (feature `cuda`): NVIDIA's devices.
 //! - `experiments` (feature `experiments`): other kernels, for the lab alone.
-//! - `webgpu` (feature `wgpu`): devices of Vulkan, Metal and Direct3D 12.
+//! - `webgpu` (feature `wgpu`): devices of Vulkan, Metal, Direct3D 12 and OpenGL.
 //!
 //! Both kinds of device are off by default: `wgpu` takes minutes to build, and drivers are libraries that only a dynamic
 //! executable can load (`cargo --config .cargo/dynamic.toml build --features gpu`; a static build with devices stops and

@@ -2,7 +2,7 @@
 #![cfg(feature = "wgpu")]
 
 use cipherloom_gpu::Error;
-use cipherloom_gpu::webgpu::{Adapters, wgpu};
+use cipherloom_gpu::webgpu::{Adapters, Context, wgpu};
 use wgpu::BufferUsages;
 
 const DOUBLE: &str = "
@@ -11,14 +11,8 @@ const DOUBLE: &str = "
         if id.x < arrayLength(&data) { data[id.x] = 2u * data[id.x]; }
     }";
 
-#[test]
-fn a_device_computes_and_tells_what_fails() {
-    let adapters = Adapters::list(false);
-    let reports = adapters.reports();
-    assert!(!reports.is_empty(), "no adapter: install mesa-vulkan-drivers");
-    assert!(reports.iter().all(|report| !report.name.is_empty() && report.limits.workgroup_threads >= 64));
-    let context = adapters.open(None).unwrap();
-
+/// Has a device double numbers; gives where they are and what they must be.
+fn double(context: &Context) -> (wgpu::Buffer, Vec<u8>) {
     let pipeline = context.pipeline(DOUBLE, "main").unwrap();
     let numbers: Vec<u8> = (0..1000_u32).flat_map(u32::to_le_bytes).collect();
     let buffer = context.filled(&numbers, BufferUsages::STORAGE | BufferUsages::COPY_SRC).unwrap();
@@ -33,7 +27,18 @@ fn a_device_computes_and_tells_what_fails() {
         .unwrap();
     let doubled: Vec<u8> = (0..1000_u32).flat_map(|number| (2 * number).to_le_bytes()).collect();
     assert_eq!(context.read(&buffer).unwrap(), doubled);
+    (buffer, doubled)
+}
 
+#[test]
+fn a_device_computes_and_tells_what_fails() {
+    let adapters = Adapters::list(false);
+    let reports = adapters.reports();
+    assert!(!reports.is_empty(), "no adapter: install mesa-vulkan-drivers");
+    assert!(reports.iter().all(|report| !report.name.is_empty() && report.limits.workgroup_threads >= 64));
+    let context = adapters.open(None).unwrap();
+
+    let (buffer, doubled) = double(&context);
     let wrong = context.pipeline("fn main( {", "main").unwrap_err();
     assert!(matches!(&wrong, Error::Driver { action: "compile a kernel", .. }), "{wrong}");
     let too_large = context.buffer(1 << 62, BufferUsages::STORAGE).unwrap_err();
@@ -41,6 +46,20 @@ fn a_device_computes_and_tells_what_fails() {
         too_large.to_string().contains("make a buffer") || matches!(too_large, Error::OutOfMemory { .. })
     );
     assert_eq!(context.read(&buffer).unwrap(), doubled, "a refused call leaves the device as it was");
+}
+
+#[test]
+fn opengl_is_listed_last_and_left_to_who_asks_for_it() {
+    let adapters = Adapters::list(false);
+    let reports = adapters.reports();
+    let number = reports.iter().position(|report| report.api == "gl");
+    let number = number.expect("no adapter of OpenGL: install libegl1 and libgl1-mesa-dri");
+    assert!(reports[..number].iter().all(|report| report.left_out().is_none()));
+    assert!(reports[number].compute && reports[number].left_out().unwrap().contains("by its number"));
+    assert_ne!(adapters.open(None).unwrap().report().api, "gl");
+    let context = adapters.open(Some(&number.to_string())).unwrap();
+    assert_eq!(context.report().api, "gl");
+    double(&context);
 }
 
 #[test]

@@ -18,7 +18,10 @@ pub(super) fn choose<'m>(
         for known in &machine.known_devices {
             let (wins, words) = match lacks(request) {
                 Some(words) => (false, words.to_owned()),
-                None => compared(known, sizes, threads, machine, request),
+                None => {
+                    let (wins, words) = compared(known, sizes, threads, machine, request);
+                    (wins, format!("it {words}"))
+                }
             };
             let title = known.title();
             reasons.push(match wins {
@@ -56,8 +59,9 @@ fn compared(
     let calls: u64 = sizes.iter().map(|size| size.div_ceil(device.call_bytes.max(1) as u64)).sum();
     let cpu = total / cpu_rate;
     let there_and_back = calls as f64 * device.call_seconds + total / device.end_to_end_bytes_per_second;
+    let each = if calls == 1 { "its one call".to_owned() } else { format!("each of {calls} calls") };
     let words = format!(
-        "takes {} for the cipher, there and back: {:.0} µs for each of {calls} calls, then {} ({} for moving \
+        "takes {} for the cipher, there and back: {:.0} µs for {each}, then {} ({} for moving \
          alone, {} for the kernel alone; {} MiB of memory for staging); the CPU takes {} with {} on {threads} thread{}, {}",
         milliseconds(there_and_back),
         device.call_seconds * 1e6,
@@ -158,8 +162,8 @@ mod tests {
             assert!(plan.device.is_none() && plan.run_len == super::super::RUN_LEN);
             plan.reasons.join("\n")
         };
-        assert!(words(CipherCost::Ctr, 500e9).contains("as calibrated, would end first: takes"));
-        assert!(words(CipherCost::Ctr, 1e6).contains("as calibrated, would not pay: takes"));
+        assert!(words(CipherCost::Ctr, 500e9).contains("as calibrated, would end first: it takes"));
+        assert!(words(CipherCost::Ctr, 1e6).contains("as calibrated, would not pay: it takes"));
         assert!(words(CipherCost::Gcm, 500e9).contains("would not pay: AES-GCM is done by the CPU"));
     }
 

@@ -42,10 +42,11 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
     }
     let mut text = String::new();
     for (name, figure) in calibration.figures() {
-        let figure = if name.ends_with("/s") {
-            format!("{}/s", output::size(figure as u64))
-        } else {
-            format!("{figure:.0}")
+        // Figures are told in units that suit them.
+        let (name, figure) = match name.rsplit_once(", ") {
+            Some((name, "bytes/s")) => (name, format!("{}/s", output::size(figure as u64))),
+            Some((name, "ns")) => (name, output::duration(figure / 1e9)),
+            _ => (name, format!("{figure:.0}")),
         };
         writeln!(text, "{name:<34}{figure:>14}")?;
     }

@@ -53,14 +53,14 @@ fn open_cuda(name: Option<&str>) -> Result<Box<dyn Device>, cipherloom_gpu::Erro
 /// A device with its driver's name, or why there is none.
 pub type Opened = Result<(Box<dyn Device>, String), cipherloom_gpu::Error>;
 
-/// Every device of wgpu, opened with its driver's name. None without a driver.
+/// Every device of wgpu that gets work by itself, opened with its driver's name. None without a driver.
 pub fn wgpu_devices() -> Vec<Opened> {
     let reports = Adapters::list(false).reports();
     let open = |report: &AdapterReport| {
         let device = WebGpuCipher::open(Some(&report.number.to_string()))?;
         Ok((Box::new(device) as Box<dyn Device>, report.driver.clone()))
     };
-    reports.iter().map(open).collect()
+    reports.iter().filter(|report| report.left_out().is_none()).map(open).collect()
 }
 
 /// Every device of NVIDIA's, as [`wgpu_devices`].
@@ -96,9 +96,18 @@ pub struct Listing {
     cuda: Vec<cuda::DeviceReport>,
     /// Why there is none of NVIDIA's.
     cuda_note: Option<String>,
-    /// With --validate: each device's check, and what its layers said.
+    /// With --validate.
     #[serde(skip_serializing_if = "Option::is_none")]
-    validation: Option<Vec<Verdict>>,
+    validation: Option<Validation>,
+}
+
+/// What the validation layers said.
+#[derive(Serialize)]
+struct Validation {
+    /// While drivers were looked for.
+    search: Vec<String>,
+    /// While each device did the self-test.
+    devices: Vec<Verdict>,
 }
 
 /// How a device took the checks under the validation layers.
@@ -115,19 +124,17 @@ impl Listing {
         let adapters = Adapters::list(validate);
         let wgpu = adapters.reports();
         let validation = validate.then(|| {
-            let mut before = heard.take();
+            let search = heard.take();
             let check = |report: &AdapterReport| {
                 let checked = adapters.check(report.number);
-                let mut messages = std::mem::take(&mut before);
-                messages.extend(heard.take());
                 Verdict {
                     device: format!("wgpu:{}", report.number),
                     verdict: checked
                         .map_or_else(|error| error.to_string(), |()| "computes rightly".to_owned()),
-                    messages,
+                    messages: heard.take(),
                 }
             };
-            wgpu.iter().map(check).collect()
+            Validation { search, devices: wgpu.iter().map(check).collect() }
         });
         let (cuda, cuda_note) = match cuda::list() {
             Ok(list) => (list, None),
@@ -139,7 +146,9 @@ impl Listing {
     pub fn table(&self) -> String {
         let mut text = String::new();
         if self.wgpu.is_empty() {
-            text.push_str("GPUs      none of Vulkan, Metal or Direct3D 12: no driver, or no device\n");
+            text.push_str(
+                "GPUs      none of Vulkan, Metal, Direct3D 12 or OpenGL: no driver, or no device\n",
+            );
         }
         for report in &self.wgpu {
             let AdapterReport { limits, .. } = report;
@@ -161,6 +170,9 @@ impl Listing {
                 if report.timestamps { "" } else { "no " },
             );
             let _ = writeln!(text, "          {} features (--json names them)", report.features.len());
+            if let Some(reason) = report.left_out() {
+                let _ = writeln!(text, "          gets no work by itself: {reason}");
+            }
         }
         for report in &self.cuda {
             let _ = writeln!(
@@ -178,13 +190,19 @@ impl Listing {
         if let Some(note) = &self.cuda_note {
             let _ = writeln!(text, "CUDA      {note}");
         }
-        for verdict in self.validation.iter().flatten() {
-            let _ = writeln!(text, "\n{} under validation: {}", verdict.device, verdict.verdict);
-            for message in &verdict.messages {
-                let _ = writeln!(text, "  {message}");
-            }
-            if verdict.messages.is_empty() {
-                text.push_str("  no messages\n");
+        if let Some(Validation { search, devices }) = &self.validation {
+            let mut told = |title: String, messages: &[String]| {
+                let _ = writeln!(text, "\n{title}");
+                for message in messages {
+                    let _ = writeln!(text, "  {message}");
+                }
+                if messages.is_empty() {
+                    text.push_str("  no messages\n");
+                }
+            };
+            told("the search for drivers under validation".to_owned(), search);
+            for Verdict { device, verdict, messages } in devices {
+                told(format!("{device} under validation: {verdict}"), messages);
             }
         }
         text

@@ -1,8 +1,8 @@
 //! Devices' figures, kept by `calibrate` beside the machine's own, so that `plan` can say whether a device would pay without
 //! loading a driver.
 //!
-//! Figures are those of a driver. Which ones are installed is told by files (the kernel's word of NVIDIA's, the Vulkan
-//! loader's list and the libraries it names); if they change, the figures count no more.
+//! Figures are those of a driver. Which ones are installed is told by files (the kernel's word of NVIDIA's, the lists of
+//! the Vulkan loader and of libEGL, and the libraries they name); if they change, the figures count no more.
 
 use super::enabled::{Opened, cuda_devices, wgpu_devices};
 use crate::output;
@@ -16,9 +16,14 @@ use std::time::UNIX_EPOCH;
 
 const VERSION: u32 = 1;
 
-/// Where the Vulkan loader looks for drivers (LoaderDriverInterface.md, Linux).
-const VULKAN_DRIVERS: [&str; 3] =
-    ["/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+/// Where the Vulkan loader (LoaderDriverInterface.md, Linux) and libglvnd's libEGL (icd_enumeration.md) look for drivers.
+const DRIVERS: [&str; 5] = [
+    "/usr/local/share/vulkan/icd.d",
+    "/usr/share/vulkan/icd.d",
+    "/etc/vulkan/icd.d",
+    "/usr/share/glvnd/egl_vendor.d",
+    "/etc/glvnd/egl_vendor.d",
+];
 const NVIDIA_VERSION: &str = "/proc/driver/nvidia/version";
 
 #[derive(Serialize, Deserialize)]
@@ -119,7 +124,7 @@ pub fn known() -> Vec<DeviceCosts> {
 /// The drivers of this machine as files tell of them: changes whenever one is installed, updated or removed.
 fn installed_drivers() -> String {
     let mut words = fs::read_to_string(NVIDIA_VERSION).unwrap_or_default();
-    for folder in VULKAN_DRIVERS {
+    for folder in DRIVERS {
         let mut lists: Vec<PathBuf> =
             fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         lists.sort();
@@ -155,10 +160,10 @@ pub fn lines(devices: &[KeptDevice]) -> String {
         let rate = |bytes: f64| format!("{}/s", output::size(bytes as u64));
         let _ = writeln!(text, "{backend} {name}, driver {driver}:");
         for (what, figure) in [
-            ("  a call, µs", format!("{:.0}", costs.call_seconds * 1e6)),
+            ("  a call", output::duration(costs.call_seconds)),
             ("  moved there and back", rate(costs.transfer_bytes_per_second)),
-            ("  AES-128-CTR, kernel alone", rate(costs.kernel_bytes_per_second)),
-            ("  AES-128-CTR, there and back", rate(costs.end_to_end_bytes_per_second)),
+            ("  AES-128-CTR by the kernel alone", rate(costs.kernel_bytes_per_second)),
+            ("  AES-128-CTR there and back", rate(costs.end_to_end_bytes_per_second)),
         ] {
             let _ = writeln!(text, "{what:<34}{figure:>14}");
         }

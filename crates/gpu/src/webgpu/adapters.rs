@@ -33,6 +33,10 @@ pub struct AdapterReport {
     pub subgroup: [u32; 2],
     /// Whether times can be taken on the device itself.
     pub timestamps: bool,
+    /// Whether it runs compute kernels, as all work here is: OpenGL before 4.3 (ES: before 3.1) has none.
+    pub compute: bool,
+    /// Whether it is OpenGL's way to what another API reaches as well: it gets work only when asked for by its number.
+    pub second_way: bool,
     /// Limits that matter to computing.
     pub limits: MemoryLimits,
     /// Every feature, by WebGPU's or wgpu's name.
@@ -54,18 +58,56 @@ pub struct MemoryLimits {
     pub workgroups: u32,
 }
 
+impl AdapterReport {
+    /// Why it gets no work by itself; `None`: it does.
+    #[must_use]
+    pub fn left_out(&self) -> Option<&'static str> {
+        match self {
+            AdapterReport { compute: false, .. } => Some(NO_COMPUTE),
+            AdapterReport { second_way: true, .. } => {
+                Some("OpenGL's way to what another API reaches too; asked for by its number it works")
+            }
+            _ => None,
+        }
+    }
+
+    fn is_hardware(&self) -> bool {
+        matches!(self.kind, "discrete" | "integrated")
+    }
+}
+
+const NO_COMPUTE: &str = "it has no compute kernels, which came with OpenGL 4.3 and OpenGL ES 3.1";
+
+/// APIs with kernels of their own language, through which more of a device is reached than through OpenGL.
+const DIRECT: wgpu::Backends =
+    wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
+
 impl Adapters {
     /// Looks for adapters. `validate` asks the API's validation layers to check every call, where they are installed;
     /// what they say goes to [`super::Messages`].
     #[must_use]
     pub fn list(validate: bool) -> Adapters {
+        Adapters::of(DIRECT, validate).and(Adapters::of(wgpu::Backends::GL, validate))
+    }
+
+    /// What is needed to open `wanted` as [`Adapters::open`] does: drivers of OpenGL are loaded only where no other API has
+    /// it. Numbers are those of the whole list, whose end OpenGL is.
+    pub(super) fn with(wanted: Option<&str>) -> Adapters {
+        let direct = Adapters::of(DIRECT, false);
+        let reports = direct.reports();
+        let is_there = match wanted {
+            None => reports.iter().any(AdapterReport::is_hardware),
+            Some(wanted) => choose(&reports, wanted).is_ok(),
+        };
+        if is_there { direct } else { direct.and(Adapters::of(wgpu::Backends::GL, false)) }
+    }
+
+    fn of(backends: wgpu::Backends, validate: bool) -> Adapters {
         let flags = if validate {
             wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG
         } else {
             wgpu::InstanceFlags::empty()
         };
-        let backends =
-            wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12 | wgpu::Backends::GL;
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
             backends,
             flags,
@@ -74,14 +116,26 @@ impl Adapters {
         Adapters { adapters: pollster::block_on(instance.enumerate_adapters(backends)) }
     }
 
+    fn and(mut self, others: Adapters) -> Adapters {
+        self.adapters.extend(others.adapters);
+        self
+    }
+
     /// What each says of itself, in the list's order.
     #[must_use]
     pub fn reports(&self) -> Vec<AdapterReport> {
-        self.adapters.iter().enumerate().map(|(number, adapter)| report(number, adapter)).collect()
+        let mut reports: Vec<AdapterReport> =
+            self.adapters.iter().enumerate().map(|(number, adapter)| report(number, adapter)).collect();
+        let direct = reports.iter().filter(|report| report.api != "gl");
+        let (any, hardware) = (direct.clone().count() > 0, direct.clone().any(AdapterReport::is_hardware));
+        for report in reports.iter_mut().filter(|report| report.api == "gl") {
+            report.second_way = if report.is_hardware() { hardware } else { any };
+        }
+        reports
     }
 
     /// Opens one: by its number, or by a part of its name in whichever case; without either, the first hardware there
-    /// is, and else the first.
+    /// is, and else the first, of those that get work by themselves.
     ///
     /// # Errors
     /// [`Error::NoDevice`] if there are none, [`Error::UnknownDevice`] if none is meant; [`Error::Driver`] if the driver
@@ -89,17 +143,26 @@ impl Adapters {
     pub fn open(&self, wanted: Option<&str>) -> Result<Context, Error> {
         let reports = self.reports();
         if reports.is_empty() {
-            let reason = "no driver for Vulkan, Metal or Direct3D 12 was found".to_owned();
+            let reason = "no driver for Vulkan, Metal, Direct3D 12 or OpenGL was found".to_owned();
             return Err(Error::NoDevice { api: "wgpu", reason });
         }
         let number = match wanted {
             None => {
-                let is_hardware = |report: &AdapterReport| matches!(report.kind, "discrete" | "integrated");
-                reports.iter().position(is_hardware).unwrap_or(0)
+                let works = |report: &&AdapterReport| report.left_out().is_none();
+                let hardware = reports.iter().filter(works).find(|report| report.is_hardware());
+                hardware.or_else(|| reports.iter().find(works)).unwrap_or(&reports[0]).number
             }
             Some(wanted) => choose(&reports, wanted)?,
         };
-        Context::open(&self.adapters[number], reports[number].clone())
+        let report = reports[number].clone();
+        if !report.compute {
+            return Err(Error::Driver {
+                device: format!("{} ({} {})", report.name, report.api, report.driver),
+                action: "do AES",
+                reason: NO_COMPUTE.to_owned(),
+            });
+        }
+        Context::open(&self.adapters[number], report)
     }
 }
 
@@ -134,6 +197,8 @@ fn report(number: usize, adapter: &wgpu::Adapter) -> AdapterReport {
         device: info.device,
         pci_bus: info.device_pci_bus_id,
         subgroup: [info.subgroup_min_size, info.subgroup_max_size],
+        compute: adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS),
+        second_way: false,
         timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
         limits: MemoryLimits {
             buffer_bytes: limits.max_buffer_size,

@@ -22,7 +22,7 @@ impl WebGpuCipher {
     /// # Errors
     /// As [`Adapters::open`]; [`Error::OutOfMemory`]; [`Error::Miscomputes`] if the device gives wrong results.
     pub fn open(wanted: Option<&str>) -> Result<WebGpuCipher, Error> {
-        WebGpuCipher::on(Adapters::list(false).open(wanted)?, |source| source)
+        WebGpuCipher::on(Adapters::with(wanted).open(wanted)?, |source| source)
     }
 
     fn on(context: Context, alter: impl Fn(String) -> String) -> Result<WebGpuCipher, Error> {

@@ -1,4 +1,4 @@
-//! Devices of Vulkan, Metal and Direct3D 12, by way of wgpu: listing them, opening one, running WGSL on it.
+//! Devices of Vulkan, Metal, Direct3D 12 and OpenGL, by way of wgpu: listing them, opening one, running WGSL on it.
 //!
 //! ```text
 //! Adapters::list ──> AdapterReport (what there is)

@@ -76,7 +76,7 @@ mod gpu {
             let reports = adapters.reports();
             if reports.is_empty() {
                 findings.notes.push(
-                    "no graphics devices: no driver for Vulkan, Metal or Direct3D 12 was found; Debian's mesa-vulkan-drivers \
+                    "no graphics devices: no driver for Vulkan, Metal, Direct3D 12 or OpenGL was found; Debian's mesa-vulkan-drivers \
                      has one in software"
                         .to_owned(),
                 );
@@ -89,6 +89,10 @@ mod gpu {
                 } else {
                     report.name.clone()
                 };
+                if let Some(reason) = report.left_out() {
+                    findings.notes.push(format!("{name} ({}): not used: {reason}", report.api));
+                    continue;
+                }
                 match open_one(&adapters, &report, &name, shader) {
                     Ok(device) => {
                         findings.versions.insert(device.name.clone(), driver(&device.report));

@@ -79,6 +79,7 @@ mod tests {
             seed: 1,
             scratch: std::env::temp_dir(),
             input: None,
+            sides: Vec::new(),
             drawings: Drawings::default(),
             progress: Progress::new("ctr-workers"),
         };

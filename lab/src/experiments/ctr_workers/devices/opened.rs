@@ -87,6 +87,10 @@ pub(super) fn all(kinds: &[Worker], context: &mut Context, findings: &mut Findin
     }
     for report in reports {
         let name = named(&opened, report.api, &report.name);
+        if let Some(reason) = report.left_out() {
+            findings.notes.push(format!("{name}: not used: {reason}"));
+            continue;
+        }
         context.progress.say(format!("kernels for {name}"));
         let device = match adapters.open(Some(&report.number.to_string())) {
             Ok(device) => Rc::new(device),
