@@ -77,7 +77,7 @@ fn found(root: &Path, folders: &[&str], kinds: &[&str]) -> Result<Vec<Source>> {
             let is_kind = |kind: &&str| path.extension().is_some_and(|extension| extension == *kind);
             if path.is_dir() && !NOT_OURS.iter().any(|name| path.ends_with(name)) {
                 folders.push(path);
-            } else if path.is_file() && kinds.iter().any(|kind| is_kind(kind)) {
+            } else if path.is_file() && kinds.iter().any(is_kind) {
                 let text = std::fs::read_to_string(&path)
                     .with_context(|| format!("cannot read {}", path.display()))?;
                 let relative = path.strip_prefix(root).unwrap_or(&path);

@@ -6,7 +6,7 @@ use crate::errors::{self, InvalidRequest, exception};
 use crate::request::{Listed, Request};
 use crate::watch::{Failure, Watch, json, watched};
 use cipherloom::{Error, Links, Selection, Tree};
-use cipherloom_stores::{Access, Errand, Limits, Listing, Object, Place, Work, run};
+use cipherloom_stores::{Access, Errand, Inventory, Limits, Listing, Object, Place, Work, run};
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -37,13 +37,14 @@ pub(crate) fn process(py: Python<'_>, request: &Request) -> PyResult<(String, Ve
         }
     };
     let about = request.destination.as_deref().unwrap_or(&request.source);
-    let errand = errand(request, &listing)?;
+    let listing = Arc::new(listing);
+    let inventory = Inventory::from(&listing);
+    let errand = errand(request, &inventory)?;
     let progress = request.progress.as_ref();
     let started = progress.map(|start| start.call1(py, (listing.total_bytes(), listing.objects.len())));
     let progress = started.transpose()?;
     let watch = Watch::new(progress.as_ref());
-    let listing = Arc::new(listing);
-    let summary = watch.during(py, || run(&listing, &errand, &watch))?;
+    let summary = watch.during(py, || run(inventory, &errand, &watch))?;
     let summary = summary.map_err(|error| exception(&error, Some(about)))?;
     watch.tell_end(py)?;
     Ok((json(&summary)?, watch.into_failures()))
@@ -70,7 +71,7 @@ pub(crate) fn plan(
     }))
 }
 
-fn errand(request: &Request, listing: &Listing) -> PyResult<Errand> {
+fn errand(request: &Request, inventory: &Inventory) -> PyResult<Errand> {
     let (first, second) = (request.format(), request.new_format());
     let work = match (request.work()?, first, second) {
         (cipherloom::Work::Encrypt(_), Some(key), _) => Work::Encrypt(Arc::clone(key)),
@@ -84,7 +85,8 @@ fn errand(request: &Request, listing: &Listing) -> PyResult<Errand> {
     let mut errand = Errand::new(work, None);
     if let Some(destination) = &request.destination {
         let place = place(destination).map_err(|error| exception(&error, Some(destination)))?;
-        let (place, single_name) = if listing.is_single { place.for_single() } else { (place, None) };
+        let (place, single_name) =
+            if inventory.single().is_some() { place.for_single() } else { (place, None) };
         errand.destination = Some(place);
         errand.single_name = single_name;
     }
@@ -94,7 +96,7 @@ fn errand(request: &Request, listing: &Listing) -> PyResult<Errand> {
     errand.bind_path = request.bind_path;
     errand.durable = request.durable;
     errand.limits = limits(request.threads);
-    if errand.bind_path && errand.renames(listing) {
+    if errand.bind_path && errand.renames(inventory) {
         return Err(InvalidRequest::new_err(
             "bind_path binds the object's own name; name a prefix that ends in / as destination, so that the object keeps it",
         ));
