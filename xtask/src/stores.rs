@@ -1,5 +1,6 @@
-//! The stage for object stores: the command against a real S3 gateway (versitygw) and Azure's emulator (Azurite), both on
-//! loopback, and against the troubles that a proxy of the tests' own makes.
+//! The stages for object stores: the command against a real S3 gateway (versitygw) and Azure's emulator (Azurite), both on
+//! loopback, and against the troubles that a proxy of the tests' own makes; on request, against an emulator of Google Cloud
+//! Storage (fake-gcs-server).
 
 use crate::chore::Program;
 use crate::{debian, interop, place};
@@ -9,23 +10,36 @@ use std::path::PathBuf;
 /// Pinned: what an emulator accepts is part of what the tests say.
 pub(crate) const VERSITYGW: &str = "github.com/versity/versitygw/cmd/versitygw@v1.8.0";
 const AZURITE: &str = "azurite@3.37.0";
+const FAKE_GCS: &str = "github.com/fsouza/fake-gcs-server@v1.52.2";
 
-/// Runs `interop/test_stores_*.py`.
+/// Runs `interop/test_stores_*.py`, but for Google Cloud Storage.
 ///
 /// # Errors
 /// If a server cannot be had, or a test fails.
 pub(crate) fn run() -> Result<()> {
     debian::ensure(&[("npm", "npm")])?;
-    let tests = ["s3", "single", "stop", "faults", "azure"].map(|part| format!("test_stores_{part}.py"));
-    Program::new(interop::python()?)
-        .folder(place::root().join("interop"))
-        .args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"])
-        .args(tests)
-        .environment("CIPHERLOOM", place::release_build()?)
+    tests(&["s3", "single", "stop", "faults", "azure"])?
         .environment("CIPHERLOOM_VERSITYGW", versitygw()?)
         .environment("CIPHERLOOM_AZURITE", azurite()?)
-        .environment("PYTHONDONTWRITEBYTECODE", "1")
         .run()
+}
+
+/// Runs `interop/test_stores_gcs.py`. On request: the emulator takes a minute and a half of processor time to build.
+///
+/// # Errors
+/// If the emulator cannot be built, or a test fails.
+pub(crate) fn gcs() -> Result<()> {
+    tests(&["gcs"])?.environment("CIPHERLOOM_FAKE_GCS", installed(FAKE_GCS, "fake-gcs-server")?).run()
+}
+
+/// These parts of the tests, over the released command.
+fn tests(parts: &[&str]) -> Result<Program> {
+    Ok(Program::new(interop::python()?)
+        .folder(place::root().join("interop"))
+        .args(["-m", "pytest", "-p", "no:cacheprovider", "--durations=5"])
+        .args(parts.iter().map(|part| format!("test_stores_{part}.py")))
+        .environment("CIPHERLOOM", place::release_build()?)
+        .environment("PYTHONDONTWRITEBYTECODE", "1"))
 }
 
 /// The S3 gateway, built from the Go proxy's source of this version.
@@ -33,12 +47,17 @@ pub(crate) fn run() -> Result<()> {
 /// # Errors
 /// If it cannot be built.
 pub(crate) fn versitygw() -> Result<PathBuf> {
-    let version = VERSITYGW.rsplit('@').next().unwrap_or_default();
-    let folder = place::target().join("tools").join(format!("versitygw-{version}"));
-    let program = folder.join("versitygw");
+    installed(VERSITYGW, "versitygw")
+}
+
+/// A Go program of this module and version.
+fn installed(module: &str, name: &str) -> Result<PathBuf> {
+    let version = module.rsplit('@').next().unwrap_or_default();
+    let folder = place::target().join("tools").join(format!("{name}-{version}"));
+    let program = folder.join(name);
     if !program.exists() {
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        Program::new("go").args(["install", VERSITYGW]).environment("GOBIN", &folder).run()?;
+        Program::new("go").args(["install", module]).environment("GOBIN", &folder).run()?;
     }
     Ok(program)
 }

@@ -44,8 +44,10 @@ const FIRST: usize = 5;
 /// waits while others compile.
 const COMPILING: [&str; 4] = ["one-thread", "gpu", "fuzz", "deny"];
 
-/// Stages that run only where they are asked for by name: a notebook brings Jupyter's executor with it.
-const ON_REQUEST: [Stage; 1] = [Stage { name: "notebook", run: scale::notebook }];
+/// Stages that run only where they are asked for by name: a notebook brings Jupyter's executor with it, and Google Cloud
+/// Storage's emulator takes long to build.
+const ON_REQUEST: [Stage; 2] =
+    [Stage { name: "notebook", run: scale::notebook }, Stage { name: "gcs", run: stores::gcs }];
 
 /// The library runs its pipelines on one thread where this variable says so, which is the serial twin of every
 /// parallel path: both must give the same output.

@@ -71,10 +71,8 @@ fn reason(fault: &Fault) -> String {
             }
             Some(code) => format!("the store refuses the write ({code}), which it should do only if the object is there"),
         },
-        _ if told.contains("169.254.") => {
-            "no credentials in the environment, and no service that gives any; set AWS_ACCESS_KEY_ID and \
-             AWS_SECRET_ACCESS_KEY"
-                .to_owned()
+        _ if told.contains("169.254.") || told.contains("metadata.google.internal") => {
+            format!("no credentials in the environment, and no service that gives any; set {}", wanted(fault))
         }
         _ if told.contains("scheme is not http") || told.contains("URL scheme is not allowed") => {
             "the endpoint is http://, which sends everything in the clear; AWS_ALLOW_HTTP=true (AZURE_ALLOW_HTTP) \
@@ -82,6 +80,19 @@ fn reason(fault: &Fault) -> String {
                 .to_owned()
         }
         _ => plain(&told),
+    }
+}
+
+/// The variables that give credentials for the store of this fault.
+fn wanted(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Generic { store: "GCS", .. } => {
+            "GOOGLE_SERVICE_ACCOUNT to the file of a service account's key"
+        }
+        Fault::Generic { store: "MicrosoftAzure", .. } => {
+            "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
+        }
+        _ => "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
     }
 }
 
@@ -146,6 +157,13 @@ mod tests {
         assert!(text.starts_with("cannot read the object: this machine's clock"), "{text}");
         let text = reason(&fault("GET https://host/key?sig=secret failed\nbecause of this"));
         assert_eq!(text, "Generic S3 error: GET failed because of this");
+        let lonely = |store| {
+            let source = "no answer from 169.254.169.254".into();
+            reason(&Fault::Generic { store, source })
+        };
+        assert!(lonely("GCS").ends_with("set GOOGLE_SERVICE_ACCOUNT to the file of a service account's key"));
+        assert!(lonely("MicrosoftAzure").contains("AZURE_STORAGE_ACCOUNT_KEY"));
+        assert!(lonely("S3").contains("AWS_ACCESS_KEY_ID"));
         let refused = |code: &str| Fault::Precondition {
             path: "a".to_owned(),
             source: format!("<Error><Code>{code}</Code></Error>").into(),

@@ -10,7 +10,7 @@ use crate::place::Kind;
 use crate::provenance::{self, Provenance};
 use crate::run::{Context, Told};
 use crate::sink::{Condition, Sink, Target};
-use crate::source;
+use crate::source::{self, Read};
 use bytes::Bytes;
 use cipherloom::{Error, IfExists, Pieces};
 use futures_util::stream::BoxStream;
@@ -99,7 +99,7 @@ async fn small(
     bound: Vec<u8>,
 ) -> Result<Ended, Error> {
     let _share = context.share(2 * object.size).await?;
-    let (bytes, attributes) = source::read(&context.home, object, 0..object.size).await?;
+    let Read { bytes, attributes, generation } = source::read(&context.home, object, 0..object.size).await?;
     if is_done(context, &attributes) {
         return Ok(Ended::Skipped);
     }
@@ -125,7 +125,7 @@ async fn small(
         output
     };
     context.tell(Told::Advanced(object.size));
-    match target.put(output).await? {
+    match target.put(output, generation).await? {
         Ended::Done(_) if is_verified => Ok(Ended::Done(verified)),
         ended => Ok(ended),
     }
@@ -140,11 +140,11 @@ async fn large(
     let head_len = (Pieces::head_len(context.errand.work.borrowed()) as u64).min(object.size);
     let mut head = Bytes::new();
     if head_len > 0 || context.is_in_place {
-        let (bytes, attributes) = source::read(&context.home, object, 0..head_len.max(1)).await?;
-        if is_done(context, &attributes) {
+        let begun = source::read(&context.home, object, 0..head_len.max(1)).await?;
+        if is_done(context, &begun.attributes) {
             return Ok(Ended::Skipped);
         }
-        head = bytes;
+        head = begun.bytes;
     }
     let pieces = begin(context, object, head, bound).await?;
     let mut sink = Guarded::new(context, target.begin().await?);
@@ -250,7 +250,7 @@ async fn translated(
     let len = wanted.end - wanted.start;
     let bytes = match len {
         0 => Bytes::new(),
-        _ => source::read(&context.home, object, wanted).await?.0,
+        _ => source::read(&context.home, object, wanted).await?.bytes,
     };
     let output = if matches!(context.errand.work, Work::Copy) {
         bytes

@@ -53,7 +53,7 @@ pub fn read_single(
         let head_len = (Pieces::head_len(work) as u64).min(object.size);
         let head = match head_len {
             0 => Bytes::new(),
-            _ => source::read(&context.home, &object, 0..head_len).await?.0,
+            _ => source::read(&context.home, &object, 0..head_len).await?.bytes,
         };
         let pieces = begin(&context, &object, head, context.errand.bound_path(&object.path)?).await?;
         let mut parts = parts(&context, &object, &pieces);
@@ -270,7 +270,7 @@ impl Upload<'_> {
         if self.sink.is_none() {
             let bytes = self.bytes();
             // Waited for to its end, as below: only then is it known whether the object is there.
-            return runtime()?.block_on(self.target.put(bytes));
+            return runtime()?.block_on(self.target.put(bytes, None));
         }
         if !self.gathered.is_empty() {
             self.send()?;

@@ -63,8 +63,9 @@ impl Target {
         }
     }
 
-    /// Writes a whole output.
-    pub(crate) async fn put(&self, bytes: Bytes) -> Result<Ended, Error> {
+    /// Writes a whole output. Where it replaces what was read, `generation` is that one's, if the store gave it: Google
+    /// Cloud Storage compares nothing else when it writes.
+    pub(crate) async fn put(&self, bytes: Bytes, generation: Option<String>) -> Result<Ended, Error> {
         let len = bytes.len() as u64;
         match self {
             Target::Nowhere => Ok(Ended::Done(len)),
@@ -79,7 +80,7 @@ impl Target {
                     Condition::Create => PutMode::Create,
                     Condition::Overwrite => PutMode::Overwrite,
                     Condition::Replace(e_tag) => {
-                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag.clone()), version: None })
+                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag.clone()), version: generation })
                     }
                 };
                 let options = PutOptions { mode, attributes: origin.attributes(), ..PutOptions::default() };

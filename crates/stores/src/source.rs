@@ -18,12 +18,16 @@ pub(crate) struct Home {
     pub(crate) tree: Option<Arc<Tree>>,
 }
 
-/// Reads `range`. The metadata is empty for files.
-pub(crate) async fn read(
-    home: &Home,
-    object: &Object,
-    range: Range<u64>,
-) -> Result<(Bytes, Attributes), Error> {
+/// What was read, and what the store told with it; of a file, nothing.
+pub(crate) struct Read {
+    pub(crate) bytes: Bytes,
+    pub(crate) attributes: Attributes,
+    /// The number of this version, by which Google Cloud Storage compares: its generation.
+    pub(crate) generation: Option<String>,
+}
+
+/// Reads `range`.
+pub(crate) async fn read(home: &Home, object: &Object, range: Range<u64>) -> Result<Read, Error> {
     match &home.place.0 {
         Kind::Folder(_) => {
             let (tree, entry) = entry(home, object)?;
@@ -31,7 +35,7 @@ pub(crate) async fn read(
                 let len = usize::try_from(range.end - range.start).map_err(|_| Error::SourceChanged)?;
                 SourceFile::open(&tree, &tree.entries[entry])?.read(range.start, len)
             });
-            Ok((bytes.await?.into(), Attributes::default()))
+            Ok(Read { bytes: bytes.await?.into(), attributes: Attributes::default(), generation: None })
         }
         Kind::Bucket { bucket, .. } => {
             let key = bucket.key(&object.path)?;
@@ -53,11 +57,11 @@ pub(crate) async fn read(
             if found.meta.size != object.size {
                 return Err(Error::SourceChanged);
             }
-            let attributes = found.attributes.clone();
+            let (attributes, generation) = (found.attributes.clone(), found.meta.version.clone());
             let bytes = found.bytes().await.map_err(refused)?;
             match (bytes.len() as u64).cmp(&(range.end - range.start)) {
                 std::cmp::Ordering::Less => Err(Error::SourceShrank),
-                std::cmp::Ordering::Equal => Ok((bytes, attributes)),
+                std::cmp::Ordering::Equal => Ok(Read { bytes, attributes, generation }),
                 std::cmp::Ordering::Greater => Err(Error::SourceChanged),
             }
         }
