@@ -30,8 +30,13 @@ pub(crate) struct Keys([u32; MOST_MASKS]);
 unsafe impl DeviceRepr for Keys {}
 
 impl Keys {
-    pub(crate) fn new(masks: &[u32]) -> Keys {
-        Keys(masks.try_into().expect("masks for every round"))
+    pub(crate) fn zero() -> Keys {
+        Keys([0; MOST_MASKS])
+    }
+
+    /// Copies masks for every round to where they stay, so that no second copy is left on the stack.
+    pub(crate) fn set(&mut self, masks: &[u32]) {
+        self.0.copy_from_slice(masks);
     }
 }
 
