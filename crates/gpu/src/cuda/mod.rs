@@ -46,10 +46,16 @@ impl std::fmt::Debug for Keys {
     }
 }
 
+/// Whether the library of NVIDIA's driver is on this machine, whatever it can do.
+#[must_use]
+pub fn has_driver() -> bool {
+    // SAFETY: loads the driver's library by its well-known name, and nothing else.
+    unsafe { cudarc::driver::sys::is_culib_present() }
+}
+
 /// Makes sure that the driver's library is there.
 fn require_driver() -> Result<(), Error> {
-    // SAFETY: loads the driver's library by its well-known name, and nothing else.
-    if unsafe { cudarc::driver::sys::is_culib_present() } {
+    if has_driver() {
         return Ok(());
     }
     Err(Error::NoDevice { api: "cuda", reason: "NVIDIA's driver (libcuda) is not installed".to_owned() })
@@ -57,7 +63,7 @@ fn require_driver() -> Result<(), Error> {
 
 /// Makes sure that the compiler's library is there.
 fn require_compiler() -> Result<(), Error> {
-    // SAFETY: as above, for the compiler's library.
+    // SAFETY: loads the compiler's library by its well-known name, and nothing else.
     if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
         return Ok(());
     }
