@@ -109,9 +109,7 @@ function start<Maze extends Growing>(engine: Engine<Maze>, display: Display<Maze
     output.dataset.state = badge.state;
     output.title = badge.digest;
     part<HTMLButtonElement>("solve").disabled = phase === "growing" || phase === "solving";
-    const pause = part("pause");
-    pause.textContent = wishes.paused ? "Go on" : "Pause";
-    pause.setAttribute("aria-pressed", String(wishes.paused));
+    part("pause").setAttribute("aria-pressed", String(wishes.paused));
     const fold = part("fold");
     fold.textContent = part("more").hidden ? "More" : "Less";
     fold.setAttribute("aria-expanded", String(!part("more").hidden));

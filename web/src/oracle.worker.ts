@@ -22,12 +22,13 @@ function made(setting: Setting): ReturnType<typeof oracle> {
 self.onmessage = async ({ data }: MessageEvent<Question | Forecast>) => {
   if (!("cells" in data)) return self.postMessage({ id: data.id, frames: made(data.setting).frames } satisfies Forecasted);
   const { id, setting, rule, isDevice, cells } = data;
-  const right = made(setting);
   let verdict: Verdict;
-  if (rule === "grow") verdict = isDevice ? verdictOn(setting, right.cells, cells) : verdictAlone(setting, cells);
+  // Without a device the oracle's own code grew it: to grow it again would say nothing.
+  if (rule === "grow") verdict = isDevice ? verdictOn(setting, made(setting).cells, cells) : verdictAlone(setting, cells);
   else {
+    const { way } = made(setting);
     const shown = shownWay(rule, cells);
-    const isShortest = shown.length === right.way.length && shown.every((index, place) => index === right.way[place]);
+    const isShortest = shown.length === way.length && shown.every((index, place) => index === way[place]);
     verdict = isShortest ? { word: "perfect", words: "the shortest way by breadth-first search" } : { word: "broken walls", words: "this is not the shortest way" };
   }
   self.postMessage({ id, digest: await sha256(cells), verdict } satisfies Answer);

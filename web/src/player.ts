@@ -44,7 +44,9 @@ export class Player {
   private display: Display<Growing>;
   private readonly wishes: Wishes;
   private readonly tell: () => void;
-  private readonly worker = new Worker(new URL("./oracle.worker.ts", import.meta.url), { type: "module" });
+  private worker = this.oracle();
+  /** Questions and forecasts that the worker has not answered. */
+  private unanswered = 0;
   private readonly asked = settingOfAddress();
   private seed: number;
   private due = 0;
@@ -62,14 +64,25 @@ export class Player {
     this.wishes = wishes;
     this.tell = tell;
     this.seed = this.asked.seed ?? Math.floor(Math.random() * 2 ** 31);
-    this.worker.onmessage = ({ data }: MessageEvent<Answer | Forecasted>) => {
-      if (!("frames" in data)) this.judged(data);
-      else if (data.id === this.question) this.most = data.frames + GRACE;
-    };
     display.fit();
     this.maze = engine.maze(this.setting());
     this.foresee();
     requestAnimationFrame(time => this.turn(time));
+  }
+
+  private oracle(): Worker {
+    const worker = new Worker(new URL("./oracle.worker.ts", import.meta.url), { type: "module" });
+    worker.onmessage = ({ data }: MessageEvent<Answer | Forecasted>) => {
+      this.unanswered--;
+      if (!("frames" in data)) this.judged(data);
+      else if (data.id === this.question) this.most = data.frames + GRACE;
+    };
+    return worker;
+  }
+
+  private ask(message: Question | Forecast, transfer: Transferable[] = []): void {
+    this.unanswered++;
+    this.worker.postMessage(message, transfer);
   }
 
   private setting(): Setting {
@@ -94,7 +107,10 @@ export class Player {
     this.maze = resumed(was);
     was.close();
     // What was not answered yet is asked again.
-    if (this.badge.state === "checking") this.phase = this.phase === "grown" ? "growing" : "solving";
+    if (this.badge.state === "checking") {
+      this.phase = this.phase === "grown" ? "growing" : "solving";
+      this.question++;
+    }
     if (this.phase === "solving" && was.rule === "grow") this.phase = "growing";
     this.tell();
   }
@@ -114,7 +130,13 @@ export class Player {
 
   private foresee(): void {
     this.most = Infinity;
-    if (this.engine.isDevice) this.worker.postMessage({ id: this.question, setting: this.maze.setting } satisfies Forecast);
+    // Work for mazes that are no longer shown would pile up in front of this one's.
+    if (this.unanswered > 0) {
+      this.worker.terminate();
+      this.unanswered = 0;
+      this.worker = this.oracle();
+    }
+    if (this.engine.isDevice) this.ask({ id: this.question, setting: this.maze.setting });
   }
 
   /** Solves the maze that is shown; grown it must be. */
@@ -159,13 +181,13 @@ export class Player {
     this.due -= frames;
     if (frames > 0 && !this.isAsking) {
       maze.advance(frames, this.wishes.form);
-      void this.ask(maze);
+      void this.follow(maze);
     }
     this.display.draw(maze);
   }
 
   /** Asks the device whether the maze goes on; no frames are made meanwhile, so that they never pile up. */
-  private async ask(maze: Growing): Promise<void> {
+  private async follow(maze: Growing): Promise<void> {
     this.isAsking = true;
     try {
       const goesOn = await maze.goesOn() && (this.phase !== "growing" || maze.frame < this.most);
@@ -180,23 +202,20 @@ export class Player {
   }
 
   private async ended(maze: Growing): Promise<void> {
-    const isGrown = this.phase === "growing";
-    this.phase = isGrown ? "grown" : "solved";
+    this.phase = this.phase === "growing" ? "grown" : "solved";
     this.badge = { state: "checking", words: "comparing with the processor", digest: "" };
     this.tell();
     const cells = await maze.cells();
     if (maze !== this.maze) return;
-    const question: Question = { id: ++this.question, setting: maze.setting, rule: maze.rule, isDevice: this.engine.isDevice, cells };
-    this.worker.postMessage(question, [cells.buffer]);
-    const act = () => { if (isGrown) void this.solve(); else this.grow(); };
-    if (this.wishes.again) this.next = { at: this.last + HOLD, act };
+    this.ask({ id: ++this.question, setting: maze.setting, rule: maze.rule, isDevice: this.engine.isDevice, cells }, [cells.buffer]);
   }
 
   private judged({ id, digest, verdict }: Answer): void {
     if (id !== this.question) return;
     const isRight = verdict.word === "perfect";
+    const act = this.phase === "grown" ? () => void this.solve() : () => this.grow();
     // What is wrong is neither solved nor followed by the next one: it stays to be seen.
-    if (!isRight) this.next = null;
+    if (isRight && this.wishes.again) this.next = { at: this.last + HOLD, act };
     this.badge = { state: isRight ? "perfect" : "wrong", words: `${verdict.word}: ${verdict.words}`, digest };
     this.tell();
   }

@@ -44,6 +44,8 @@ for (const [form, key] of [["branches", "a"], ["selects", "b"]]) {
   expect(Number(rows) === 65 && Number(columns) > 65, `controls: ${columns} by ${rows} cells do not fill the window`);
   await page.locator("#pause").click();
   expect(await page.locator("#pause").getAttribute("aria-pressed") === "true", "controls: pause does not pause");
+  // A pressed button keeps its name; told both ways it would say the opposite.
+  expect(await page.locator("#pause").innerText() === "Pause", "controls: pause changes its name");
   await page.waitForTimeout(300);
   const paused = await state();
   await page.waitForTimeout(300);

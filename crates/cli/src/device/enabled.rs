@@ -63,13 +63,17 @@ pub fn wgpu_devices() -> Vec<Opened> {
     reports.iter().filter(|report| report.left_out().is_none()).map(open).collect()
 }
 
-/// Every device of NVIDIA's, as [`wgpu_devices`].
+/// Every device of NVIDIA's, as [`wgpu_devices`]; a driver that lists none says why.
 pub fn cuda_devices() -> Vec<Opened> {
     let open = |report: &cuda::DeviceReport| {
         let device = cuda::CudaCipher::open(Some(&report.number.to_string()))?;
         Ok((Box::new(device) as Box<dyn Device>, format!("CUDA {}", report.driver)))
     };
-    cuda::list().unwrap_or_default().iter().map(open).collect()
+    match cuda::list() {
+        Ok(reports) => reports.iter().map(open).collect(),
+        Err(error) if cuda::has_driver() => vec![Err(error)],
+        Err(_) => Vec::new(),
+    }
 }
 
 pub fn accelerator() -> Option<&'static dyn Accelerator> {

@@ -27,20 +27,22 @@ pub struct DeviceReport {
     pub driver: String,
 }
 
+/// The oldest version of CUDA that will do. From 12.1 on (driver 530) a kernel may have more than 4,096 bytes of parameters
+/// (CUDA C++ programming guide, function parameters), and the round keys alone are 7,680. What is older also lacks functions,
+/// which cudarc answers with a panic.
+const OLDEST: (i32, i32) = (12, 1);
+
 /// Every device that the driver lists.
 ///
 /// # Errors
 /// [`Error::NoDevice`] if there is no driver or no device; [`Error::Driver`].
 pub fn list() -> Result<Vec<DeviceReport>, Error> {
     require_driver()?;
-    // Functions of later versions are missing in an older library, which cudarc answers with a panic.
-    let too_old = |version: &str| Error::NoDevice {
-        api: "cuda",
-        reason: format!("the driver is for CUDA {version}, and 12.0 or later is needed: update it"),
-    };
     let version = driver_version().map_err(|error| refused("cuda", "tell its version", &error))?;
-    if version.split('.').next().and_then(|major| major.parse().ok()).is_none_or(|major: u32| major < 12) {
-        return Err(too_old(&version));
+    if version < OLDEST {
+        let (version, oldest) = (words(version), words(OLDEST));
+        let reason = format!("the driver is for CUDA {version}, and {oldest} or later is needed: update it");
+        return Err(Error::NoDevice { api: "cuda", reason });
     }
     let refuse = |error| refused("cuda", "list its devices", &error);
     let nothing = |reason: String| Error::NoDevice { api: "cuda", reason };
@@ -62,13 +64,18 @@ fn report(number: usize) -> Result<DeviceReport, cudarc::driver::DriverError> {
         memory_bytes: context.total_mem()? as u64,
         shared_bytes: context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
         clock_khz: context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)?,
-        driver: driver_version()?,
+        driver: words(driver_version()?),
     })
 }
 
-fn driver_version() -> Result<String, cudarc::driver::DriverError> {
+/// The version of CUDA that the driver is for, major and minor.
+fn driver_version() -> Result<(i32, i32), cudarc::driver::DriverError> {
     let mut version = 0;
     // SAFETY: the driver's library is there, and writes one number to where it is told.
     unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
-    Ok(format!("{}.{}", version / 1000, version % 1000 / 10))
+    Ok((version / 1000, version % 1000 / 10))
+}
+
+fn words((major, minor): (i32, i32)) -> String {
+    format!("{major}.{minor}")
 }

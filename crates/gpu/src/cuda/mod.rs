@@ -30,8 +30,13 @@ pub(crate) struct Keys([u32; MOST_MASKS]);
 unsafe impl DeviceRepr for Keys {}
 
 impl Keys {
-    pub(crate) fn new(masks: &[u32]) -> Keys {
-        Keys(masks.try_into().expect("masks for every round"))
+    pub(crate) fn zero() -> Keys {
+        Keys([0; MOST_MASKS])
+    }
+
+    /// Copies masks for every round to where they stay, so that no second copy is left on the stack.
+    pub(crate) fn set(&mut self, masks: &[u32]) {
+        self.0.copy_from_slice(masks);
     }
 }
 
@@ -41,10 +46,16 @@ impl std::fmt::Debug for Keys {
     }
 }
 
+/// Whether the library of NVIDIA's driver is on this machine, whatever it can do.
+#[must_use]
+pub fn has_driver() -> bool {
+    // SAFETY: loads the driver's library by its well-known name, and nothing else.
+    unsafe { cudarc::driver::sys::is_culib_present() }
+}
+
 /// Makes sure that the driver's library is there.
 fn require_driver() -> Result<(), Error> {
-    // SAFETY: loads the driver's library by its well-known name, and nothing else.
-    if unsafe { cudarc::driver::sys::is_culib_present() } {
+    if has_driver() {
         return Ok(());
     }
     Err(Error::NoDevice { api: "cuda", reason: "NVIDIA's driver (libcuda) is not installed".to_owned() })
@@ -52,7 +63,7 @@ fn require_driver() -> Result<(), Error> {
 
 /// Makes sure that the compiler's library is there.
 fn require_compiler() -> Result<(), Error> {
-    // SAFETY: as above, for the compiler's library.
+    // SAFETY: loads the compiler's library by its well-known name, and nothing else.
     if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
         return Ok(());
     }

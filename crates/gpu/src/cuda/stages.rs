@@ -8,7 +8,6 @@ use crate::Error;
 use crate::circuit::{GROUP_BLOCKS, GROUP_THREADS, Mode};
 use crate::costs::Parts;
 use crate::emit::cuda::GROUPS_A_BLOCK;
-use crate::keys::MOST_MASKS;
 use crate::staging::{Stages, Task};
 use cudarc::driver::{
     CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError, LaunchConfig,
@@ -57,7 +56,7 @@ impl CudaStages {
         let (ctr, cbc_decrypt) = (function("ctr")?, function("cbc_decrypt")?);
         let slot = || Slot::new(&context).map_err(refuse("make buffers"));
         let slots = (0..SLOTS).map(|_| slot()).collect::<Result<_, _>>()?;
-        let keys = Box::new(Keys::new(&[0; MOST_MASKS]));
+        let keys = Box::new(Keys::zero());
         Ok(CudaStages { name: report.name.clone(), context, ctr, cbc_decrypt, keys, slots })
     }
 
@@ -166,7 +165,7 @@ impl Stages for CudaStages {
     }
 
     fn set_keys(&mut self, masks: &[u32]) -> Result<(), Error> {
-        *self.keys = Keys::new(masks);
+        self.keys.set(masks);
         Ok(())
     }
 

@@ -95,9 +95,11 @@ impl CudaBench {
                 slice.as_mut_slice()?.fill(0);
                 Ok::<_, DriverError>(slice)
             };
+            let mut keys = Box::new(Keys::zero());
+            keys.set(&material(program.worker, &round_keys));
             Ok(CudaBench {
                 program: program.clone(),
-                keys: Box::new(Keys::new(&material(program.worker, &round_keys))),
+                keys,
                 rounds: round_keys.len() as u32 - 1,
                 launch,
                 upload: pinned()?,

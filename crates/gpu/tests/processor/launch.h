@@ -43,7 +43,11 @@ static void run(const Launch *l) {
     pthread_barrier_init(&block_barrier, NULL, l->threads);
     for (unsigned t = 0; t < l->threads; t++) {
         hands[t] = (Hand){l, t};
-        pthread_create(&threads[t], NULL, hand, &hands[t]);
+        // The others would wait at the barrier for ever.
+        if (pthread_create(&threads[t], NULL, hand, &hands[t])) {
+            fputs("launch.h: pthread_create failed: too few threads for a block\n", stderr);
+            abort();
+        }
     }
     for (unsigned t = 0; t < l->threads; t++) pthread_join(threads[t], NULL);
     pthread_barrier_destroy(&block_barrier);

@@ -81,7 +81,7 @@ mod tests {
             input: None,
             sides: Vec::new(),
             drawings: Drawings::default(),
-            progress: Progress::new("ctr-workers"),
+            progress: Progress::silent(),
         };
         let mut findings = Findings::default();
         let devices = opened::all(&[Worker::Tile(4096), Worker::Tables(4)], &mut context, &mut findings);
