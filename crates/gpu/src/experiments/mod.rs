@@ -138,7 +138,7 @@ pub trait Bench {
     /// If the device fails.
     fn copy_in(&mut self, text: &[u8]) -> Result<(), Error>;
 
-    /// Has so many workers encrypt it, and waits: seconds by the device's clock where it has one, else by this machine's.
+    /// Has so many workers encrypt it, and waits: seconds by the clock that [`Bench::has_clock`] tells.
     ///
     /// # Errors
     /// If the device fails.
@@ -150,7 +150,7 @@ pub trait Bench {
     /// If the device fails.
     fn copy_out(&mut self, text: &mut [u8]) -> Result<(), Error>;
 
-    /// Whether [`Bench::compute`] tells the device's own time.
+    /// Whether [`Bench::compute`] tells the device's own time, else this machine's; the same for all its runs.
     fn has_clock(&self) -> bool;
 }
 

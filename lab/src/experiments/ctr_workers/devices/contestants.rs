@@ -6,7 +6,7 @@ use super::opened::Opened;
 use crate::experiments::{Context, Findings, factors, size_words};
 use crate::measure::{Contest, Contestant, Entrant, Stopwatch};
 use crate::record::{Clock, Excluded, Factors, Sample, Work};
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use cipherloom_gpu::Device;
 use cipherloom_gpu::experiments::{Bench, Worker};
 use cipherloom_kernels::{Aes, Backend, Engine};
@@ -61,8 +61,14 @@ impl Contestant for OnDevice {
         }
         let watch = Stopwatch::start(Clock::Process);
         let seconds = self.bench.borrow_mut().compute(self.workers)?;
+        ensure!(seconds > 0.0, "the device's clock showed no time");
         Ok(Sample { wall_ns: ((seconds * 1e9) as u64).max(1), ..watch.stop(1) })
     }
+}
+
+/// Under which name the clock of `kernel-only` stands among the parameters, `device` or `host`: one for all its runs.
+pub(super) fn clock_parameter(kernel: &str, device: &str, bytes: usize) -> String {
+    format!("clock of {kernel} on {device}, {bytes} bytes")
 }
 
 fn levels(device: &str, worker: Worker, workers: u32, bytes: usize) -> Factors {
@@ -84,7 +90,12 @@ pub(super) fn workers(device: &Opened, bytes: usize, context: &mut Context, find
     let (mut entrants, mut logs) = (Vec::new(), Vec::new());
     for (worker, program) in &device.programs {
         let bench: Shared = match program.bench(&KEY, u128::from_be_bytes(IV), bytes) {
-            Ok(bench) => Rc::new(RefCell::new(bench)),
+            Ok(bench) => {
+                let parameter = clock_parameter(&worker.name(), &device.name, bytes);
+                let clock = if bench.has_clock() { "device" } else { "host" };
+                findings.parameters.insert(parameter, clock.into());
+                Rc::new(RefCell::new(bench))
+            }
             Err(error) => {
                 findings.notes.push(format!("{}, {}: {error}", device.name, worker.name()));
                 continue;

@@ -4,7 +4,7 @@
 //! | variant | what a repeat is |
 //! |---|---|
 //! | `end-to-end` | copy in, compute, copy out, each waited for |
-//! | `kernel-only` | the kernel on what is there already, by the device's clock where it has one |
+//! | `kernel-only` | the kernel on what is there already, by the device's clock where it has a sane one (a parameter says) |
 //! | `copy-in`, `compute`, `copy-out`, `synchronisation` | phases of `end-to-end`, by the host's clock |
 //! | `overlapped` | the product's own way with the same message, with 1, 2 or 3 pieces under way |
 //!
@@ -104,6 +104,9 @@ mod tests {
                 of(variant, device.workers.iter().filter(|workers| **workers <= 26).count());
             }
             of("overlapped", 3);
+            let clock = contestants::clock_parameter("tile_4096", &device.name, 100_003);
+            let clock = &findings.parameters[&clock];
+            assert!([&"device".into(), &"host".into()].contains(&clock), "{}: {clock:?}", device.name);
         }
     }
 }
