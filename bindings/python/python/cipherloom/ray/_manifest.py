@@ -27,7 +27,6 @@ from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 from cipherloom import _native
-from cipherloom._trees import is_address
 from cipherloom.exceptions import InvalidRequest
 from cipherloom.ray import _parquet
 from cipherloom.ray._listing import Listed
@@ -55,7 +54,7 @@ class Manifest:
         self.place = place
         self._run = run
         self._format = format
-        self._is_stored = is_address(place)
+        self._is_stored = _native.is_address(place)
         # A store's records are written here first.
         self._folder = tempfile.mkdtemp(prefix="cipherloom-manifest-") if self._is_stored else place
         self._name = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from cipherloom import _native, _progress
 from cipherloom._report import Failure
-from cipherloom._trees import Globs, StrPath, globs, is_address, threads_asked
+from cipherloom._trees import Globs, StrPath, globs, threads_asked
 from cipherloom.exceptions import InvalidRequest
 from cipherloom.ray._cluster import connected
 from cipherloom.ray._driver import Totals, drive
@@ -112,7 +112,7 @@ def lcp_encrypt(
     :param key_file: gets the content keys; a file that every node sees and can lock. No key goes through Ray.
     """
     for place in (source, destination):
-        if is_address(place):
+        if _native.is_address(place):
             raise InvalidRequest(
                 f"{os.fspath(place)}: publications are protected in folders, not in object stores; protect them in a "
                 "folder, and copy that to the store"
@@ -218,9 +218,9 @@ def _run(
 
 def _place(given: StrPath) -> str:
     """An address as it is; a path from the root on, since a task's working folder is another."""
-    if is_address(given):
+    if _native.is_address(given):
         return os.fspath(given)
-    return os.path.abspath(given)
+    return os.path.abspath(_native.without_scheme(given))
 
 
 def _key_id(key: Key | None) -> int | str | None:
