@@ -45,6 +45,14 @@ PART_ROWS = 200
 class Manifest:
     """The records of one destination: those of earlier runs, and this one's."""
 
+    @staticmethod
+    def beside(place: str) -> str | None:
+        """Where the records of ``place`` are, if nothing else is said. Beside a whole bucket there is only another bucket,
+        beside the root nothing: of these there are none."""
+        place = place.rstrip("/")
+        is_whole = "/" not in place.partition("://")[2] if _native.is_address(place) else not place
+        return None if is_whole else f"{place}.manifest"
+
     def __init__(self, place: str, run: dict[str, Any], format: ManifestFormat = "jsonl") -> None:
         if format not in ("jsonl", "parquet"):
             raise InvalidRequest(f'manifest_format is "jsonl" or "parquet", not {format!r}')
@@ -154,7 +162,10 @@ class Manifest:
             return
         try:
             objects, unlisted = _native.list_objects(self.place, [], [])
+        except FileNotFoundError:
+            return
         except OSError as error:
+            # A store's refusals have no number that would tell them apart.
             if "nothing is there" in str(error):
                 return
             raise
