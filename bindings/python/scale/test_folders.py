@@ -127,19 +127,28 @@ def test_ctrl_c_stops_and_a_later_run_goes_on(tmp_path: Path, key: cl.Keyset, ke
     for number in range(1, 60):
         os.link(source / "0/0", source / f"0/{number}")
 
-    def send() -> None:
-        while not any((tmp_path / "out").rglob("*/*")):
-            time.sleep(0.01)
-        signal.raise_signal(signal.SIGINT)
+    over = threading.Event()
 
-    sender = threading.Thread(target=send)
-    with pytest.raises(KeyboardInterrupt):
-        sender.start()
-        scale.encrypt(source, tmp_path / "out", key_file, chunk_bytes=300 * MB)
-    sender.join()
+    def send() -> None:
+        while not over.wait(0.01):
+            if any((tmp_path / "out").rglob("*/*")):
+                signal.raise_signal(signal.SIGINT)
+                return
+
+    sender = threading.Thread(target=send, daemon=True)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            sender.start()
+            scale.encrypt(source, tmp_path / "out", key_file, chunk_bytes=300 * MB)
+    finally:
+        over.set()
+        sender.join()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    while workers("encrypt"):
+    for _ in range(3000):
+        if not workers("encrypt"):
+            break
         time.sleep(0.01)
+    assert not workers("encrypt"), "what ran on nodes was cancelled"
     sealed = list((tmp_path / "out").rglob("*/*"))
     assert 0 < len(sealed) < 60
     report = scale.encrypt(source, tmp_path / "out", key_file)

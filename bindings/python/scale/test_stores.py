@@ -7,6 +7,7 @@ The gateway (versitygw) and the proxy that makes the storm are those of the stor
 import json
 import os
 import random
+import urllib.parse
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,53 @@ def test_a_bucket_keeps_a_manifest_of_tables(s3: Any, tmp_path: Path, key_file: 
     (s3.data / bucket / "sealed" / "7").unlink()
     with pytest.raises(cl.TreeFailed, match="1 of 20 failed: 7: the manifest says that it was made"):
         scale.verify(sealed, key_file)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_where_no_manifest_can_be_or_is_beside(s3: Any, tmp_path: Path, key_file: scale.KeyFile) -> None:
+    bucket = s3.bucket()
+    write(tmp_path / "in", {"a": 1, "b/c": 2})
+    with pytest.raises(cl.InvalidRequest, match="manifest="):
+        scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file)
+    assert scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file, manifest=tmp_path / "made").files == 2
+    assert scale.verify(f"s3://{bucket}/", key_file).files == 2
+    assert scale.verify(f"s3://{bucket}", key_file, manifest=tmp_path / "verified").files == 2
+    (s3.data / bucket / "a").unlink()
+    # A folder without one, by its other name.
+    scale.encrypt(tmp_path / "in", tmp_path / "out", key_file, manifest=tmp_path / "elsewhere")
+    assert scale.verify(f"file://{tmp_path / 'out'}", key_file).files == 2
+    # What was verified before is expected.
+    with pytest.raises(cl.TreeFailed, match="failed: a: the manifest says"):
+        scale.verify(f"s3://{bucket}", key_file, manifest=tmp_path / "verified")
+
+
+def lists_below(request: Any, prefix: str) -> bool:
+    return bool(request.is_listing) and urllib.parse.parse_qs(request.query).get("prefix", [""])[0].startswith(prefix)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_verification_where_some_may_not_be_listed(
+    s3: Any, sky: Sky, tmp_path: Path, key_file: scale.KeyFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket = s3.bucket()
+    sealed = f"s3://{bucket}/sealed"
+    write(tmp_path / "in", {"a": 1, "b/c": 2, "b/d/e": 3, "bc": 4})
+    scale.encrypt(tmp_path / "in", sealed, key_file)
+    (s3.data / bucket / "sealed" / "a").unlink()
+
+    def weather(prefix: str) -> Any:
+        return lambda request: stores.refuse(403, "AccessDenied") if lists_below(request, prefix) else None
+
+    # Credentials for the objects alone: they are verified, and the rest is told.
+    monkeypatch.setattr(sky, "weather", weather("sealed.manifest"))
+    with pytest.warns(UserWarning, match=r"sealed\.manifest: this manifest cannot be read"):
+        assert scale.verify(sealed, key_file).files == 3
+    assert scale.verify(sealed, key_file, manifest=tmp_path / "verified").files == 3
+    # What may be there, and could not be listed, is not called gone.
+    monkeypatch.setattr(sky, "weather", weather("sealed/b/"))
+    report = scale.verify(sealed, key_file, check=False)
+    failures = {str(failure.path): failure.error for failure in report.failures}
+    assert (report.files, failures) == (1, {f"{sealed}/b": "OSError", "a": "FileNotFoundError"})
 
 
 def test_what_cannot_be_reached_is_told(s3: Any, tmp_path: Path, key_file: scale.KeyFile, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@
 //! that Python lends, and those that it gets.
 #![deny(unsafe_code)]
 
+mod address;
 mod buffer;
 mod envelope;
 mod errors;
@@ -34,6 +35,8 @@ use pyo3::prelude::*;
 /// The native part of `cipherloom`; use the package, not this.
 #[pymodule(name = "_native")]
 mod native {
+    #[pymodule_export]
+    use crate::address::{told_as_address, told_without_scheme};
     #[pymodule_export]
     use crate::envelope::{open_keyset, seal_keyset};
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! What the Python front asks for: one form for trees in folders and in object stores, one door that goes to either.
 
+use crate::address::{is_address, without_scheme};
 use crate::errors::{InvalidRequest, exception};
 use crate::keyset::Keyset;
 use crate::watch::Failure;
@@ -8,7 +9,7 @@ use cipherloom::{Error, Format, IfExists, Links, Selection, Work};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An object (or file) of a listing: its path below the source, its size in bytes, its version (a store's ETag; size and time
@@ -45,7 +46,9 @@ pub(crate) struct Request {
 
 /// Runs an operation. Returns the summary (JSON) and the failures.
 #[pyfunction]
-pub(crate) fn process(py: Python<'_>, request: Request) -> PyResult<(String, Vec<Failure>)> {
+pub(crate) fn process(py: Python<'_>, mut request: Request) -> PyResult<(String, Vec<Failure>)> {
+    request.source = without_scheme(request.source);
+    request.destination = request.destination.map(without_scheme);
     let is_stored = is_address(&request.source) || request.destination.as_deref().is_some_and(is_address);
     if is_stored { stores::process(py, &request) } else { tree::process(py, &request) }
 }
@@ -58,7 +61,7 @@ pub(crate) fn list_objects(
     include: Vec<String>,
     exclude: Vec<String>,
 ) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
-    let selection = selection(&include, &exclude)?;
+    let (source, selection) = (without_scheme(source), selection(&include, &exclude)?);
     if is_address(&source) {
         stores::list_objects(py, source, selection)
     } else {
@@ -79,7 +82,7 @@ pub(crate) fn plan(
     exclude: Vec<String>,
 ) -> PyResult<(bool, String)> {
     let template = template.parse().map_err(|error: Error| exception(&error, None))?;
-    let selection = selection(&include, &exclude)?;
+    let (source, selection) = (without_scheme(source), selection(&include, &exclude)?);
     if is_address(&source) {
         Ok((true, stores::plan(py, source, threads, selection)?))
     } else {
@@ -127,14 +130,6 @@ impl Request {
 
 fn selection(include: &[String], exclude: &[String]) -> PyResult<Selection> {
     Selection::new(include, exclude).map_err(|error| exception(&error, None))
-}
-
-/// Whether this is the address of a place in a store, and no path.
-fn is_address(path: &Path) -> bool {
-    let scheme = path.to_str().and_then(|text| text.split_once("://"));
-    scheme.is_some_and(|(scheme, _)| {
-        !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+')
-    })
 }
 
 pub(crate) const IF_EXISTS: [(&str, IfExists); 3] =

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,68 @@ def test_a_plan_for_a_bucket(s3: Any, tree: Path, key: cl.Keyset) -> None:
     assert (plan.objects, plan.threads, plan.in_parts) == (len(SIZES), 2, 1)
     assert plan.bytes > sum(SIZES.values())
     assert "1 of them in parts of about 8.0 MiB" in plan.explain()
+    assert plan.unlisted == 0 and "unlisted" not in plan.explain()
     assert isinstance(cl.plan(tree), cl.Plan)
+
+
+def lists_below(request: Any, prefix: str) -> bool:
+    return bool(request.is_listing) and urllib.parse.parse_qs(request.query).get("prefix") == [prefix]
+
+
+def test_a_plan_tells_what_could_not_be_listed(
+    s3: Any, tree: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed = f"s3://{s3.bucket()}/sealed"
+    cl.encrypt_tree(tree, sealed, key)
+
+    def rule(request: Any) -> Any:
+        return stores.refuse(403, "AccessDenied") if lists_below(request, "sealed/deep/") else None
+
+    with stores.Proxy(s3.port, rule).running() as port:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        plan = cl.plan(sealed)
+        report = cl.verify_tree(sealed, key, check=False)
+    assert isinstance(plan, cl.StorePlan)
+    assert (plan.unlisted, plan.objects) == (1, len(SIZES) - 1)
+    assert "1 folder, of which nothing is counted" in plan.explain()
+    assert [failure.path for failure in report.failures] == [f"{sealed}/deep"]
+
+
+def test_objects_are_processed_while_others_are_listed(
+    s3: Any, tree: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealed, is_read, came_first = f"s3://{s3.bucket()}/sealed", threading.Event(), []
+    cl.encrypt_tree(tree, sealed, key)
+
+    def rule(request: Any) -> None:
+        if lists_below(request, "sealed/deep/"):
+            came_first.append(is_read.wait(20))
+        elif request.method == "GET" and not request.is_listing:
+            is_read.set()
+
+    with stores.Proxy(s3.port, rule).running() as port:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        assert cl.verify_tree(sealed, key).files == len(SIZES)
+    assert came_first == [True], "an object was read before the listing had ended"
+
+
+def test_addresses_are_told_from_paths_as_the_command_does(tmp_path: Path, tree: Path, key: cl.Keyset) -> None:
+    from cipherloom import _native
+
+    for address in ("s3://bucket/a", "gs://bucket", "ftp://host"):
+        assert _native.is_address(address) and _native.without_scheme(address) == address
+    for path in ("books", "file:///books", "a b://c", "://", "/s3:/x", "é3://x", "s3+x://y", os.fsdecode(b"\xff://x")):
+        assert not _native.is_address(path)
+    assert _native.without_scheme("file:///a b") == "/a b"
+    assert _native.without_scheme("file://host/a") == "file://host/a"
+    # A folder, with all that folders can do and stores cannot.
+    (tree / "link").symlink_to("one")
+    sealed = f"file://{tmp_path / 'sealed'}"
+    assert cl.encrypt_tree(f"file://{tree}", sealed, key, links="copy").files == len(SIZES)
+    assert os.readlink(tmp_path / "sealed" / "link") == "one"
+    assert isinstance(cl.plan(sealed), cl.Plan)
+    with cl.open(f"{sealed}/one", key) as file:
+        assert file.read() == (tree / "one").read_bytes()
 
 
 def test_what_cannot_be_reached(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,14 +187,17 @@ def test_ctrl_c_while_the_store_does_not_answer(
 ) -> None:
     """While listing, and while objects are written."""
     bucket, goes_on, pressed = s3.bucket(), threading.Event(), threading.Event()
+    came: list[str] = []
+    answered: list[str] = []
 
     def rule(request: Any) -> None:
         if request.method == held:
+            came.append(f"{request.path}?{request.query}")
             if not pressed.is_set():
                 pressed.set()
                 signal.raise_signal(signal.SIGINT)
-            # The run must end before the store answers.
             goes_on.wait(60)
+            answered.append(request.path)
 
     sealed = f"s3://{bucket}/sealed"
     cl.encrypt_tree(tree, f"s3://{bucket}/in", key)
@@ -142,7 +207,8 @@ def test_ctrl_c_while_the_store_does_not_answer(
             with pytest.raises(KeyboardInterrupt):
                 cl.decrypt_tree(f"s3://{bucket}/in", sealed, key)
                 pytest.fail("the run ended before it was told to stop")
-            assert not goes_on.is_set()
+            assert came and not answered, "the run ended before the store answered"
+            assert len(came) == len(set(came)), "no request was repeated"
         finally:
             goes_on.set()
     assert pressed.is_set()

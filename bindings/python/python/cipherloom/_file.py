@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cipherloom import _native
-from cipherloom._trees import StrPath, is_address
+from cipherloom._trees import StrPath
 from cipherloom.exceptions import InvalidRequest
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def open(path: StrPath, key: _native.Keyset, aad: Buffer = b"", *, buffering: in
     :param aad: the associated data that the file was encrypted with.
     :param buffering: size of the buffer in bytes; 0 for none, which gives the raw file.
     """
-    if is_address(path):
+    if _native.is_address(path):
         raise InvalidRequest(f"{os.fspath(path)}: objects are not read in place; decrypt_tree fetches one into a folder")
-    raw = SealedIO(path, key, aad)
+    raw = SealedIO(_native.without_scheme(path), key, aad)
     if buffering == 0:
         return raw
     return io.BufferedReader(raw, io.DEFAULT_BUFFER_SIZE if buffering < 0 else buffering)

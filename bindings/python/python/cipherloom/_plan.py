@@ -72,6 +72,8 @@ class StorePlan:
     """Objects."""
     bytes: int
     """Their bytes together."""
+    unlisted: int
+    """Folders (prefixes) that could not be listed, and of which nothing is counted here."""
     in_flight: int
     """Objects under way at once."""
     in_parts: int
@@ -86,15 +88,17 @@ class StorePlan:
     def explain(self) -> str:
         """The plan in words, one line for each choice."""
         parts = f"{self.in_parts} of them in parts of about {_size(self.part_bytes)}"
-        return "\n".join(
-            [
-                f"objects   {self.objects}, {_size(self.bytes)}",
-                f"in flight up to {self.in_flight} at once",
-                f"parts     {parts if self.in_parts else 'each object in one piece'}",
-                f"threads   {self.threads} for the cipher",
-                f"memory    up to {_size(self.memory_bytes)} of sources and outputs",
-            ]
-        )
+        lines = [
+            f"objects   {self.objects}, {_size(self.bytes)}",
+            f"in flight up to {self.in_flight} at once",
+            f"parts     {parts if self.in_parts else 'each object in one piece'}",
+            f"threads   {self.threads} for the cipher",
+            f"memory    up to {_size(self.memory_bytes)} of sources and outputs",
+        ]
+        if self.unlisted:
+            folders = f"{self.unlisted} folder{'s' if self.unlisted > 1 else ''}"
+            lines.insert(1, f"unlisted  {folders}, of which nothing is counted here")
+        return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.explain()

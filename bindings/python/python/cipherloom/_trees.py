@@ -181,18 +181,12 @@ def _run(
             }
         )
     told = tuple(
-        Failure(path if is_address(path) else Path(path), reason, error) for path, reason, error in failures
+        Failure(path if _native.is_address(path) else Path(path), reason, error) for path, reason, error in failures
     )
     report = Report(**json.loads(summary), failures=told)
     if check:
         report.raise_if_failed()
     return report
-
-
-def is_address(place: StrPath) -> bool:
-    """Whether this is an address (``s3://bucket/prefix``) and not a path."""
-    scheme, found, _ = os.fspath(place).partition("://")
-    return bool(found) and scheme.replace("+", "").isalnum()
 
 
 def threads_asked(threads: int | None) -> None:

@@ -29,19 +29,23 @@ pub(crate) fn process(py: Python<'_>, request: &Request) -> PyResult<(String, Ve
     if request.links()? == Links::Copy {
         return Err(InvalidRequest::new_err("a store has no links; leave links=\"copy\" out"));
     }
-    let listing = match &request.objects {
-        None => list(py, request.source.clone(), request.selection()?)?,
-        Some(objects) => {
+    let inventory = match (&request.objects, &request.progress) {
+        // Objects are processed while others are still being listed.
+        (None, None) => open(py, request.source.clone(), request.selection()?)?,
+        // A bar wants to know how much there is.
+        (None, Some(_)) => {
+            Inventory::from(&Arc::new(list(py, request.source.clone(), request.selection()?)?))
+        }
+        (Some(objects), _) => {
             let listing = py.detach(|| share(&request.source, objects));
-            listing.map_err(|error| exception(&error, Some(&request.source)))?
+            Inventory::from(&Arc::new(listing.map_err(|error| exception(&error, Some(&request.source)))?))
         }
     };
     let about = request.destination.as_deref().unwrap_or(&request.source);
-    let listing = Arc::new(listing);
-    let inventory = Inventory::from(&listing);
     let errand = errand(request, &inventory)?;
     let progress = request.progress.as_ref();
-    let started = progress.map(|start| start.call1(py, (listing.total_bytes(), listing.objects.len())));
+    let (objects, bytes, _) = inventory.found();
+    let started = progress.map(|start| start.call1(py, (bytes, objects)));
     let progress = started.transpose()?;
     let watch = Watch::new(progress.as_ref());
     let summary = watch.during(py, || run(inventory, &errand, &watch))?;
@@ -57,14 +61,16 @@ pub(crate) fn plan(
     threads: Option<NonZeroUsize>,
     selection: Selection,
 ) -> PyResult<String> {
-    let listing = list(py, source, selection)?;
     let limits = limits(threads);
-    let in_parts = listing.objects.iter().filter(|object| object.size > limits.part as u64).count();
+    let at = source.clone();
+    let survey = watched(py, move || Inventory::open(&place(&at)?, selection)?.survey(&limits))?;
+    let survey = survey.map_err(|error| exception(&error, Some(&source)))?;
     json(&serde_json::json!({
-        "objects": listing.objects.len(),
-        "bytes": listing.total_bytes(),
+        "objects": survey.objects,
+        "bytes": survey.bytes,
+        "unlisted": survey.unlisted,
         "in_flight": limits.objects,
-        "in_parts": in_parts,
+        "in_parts": survey.in_parts,
         "part_bytes": limits.part,
         "threads": limits.threads,
         "memory_bytes": limits.memory,
@@ -111,6 +117,12 @@ fn limits(threads: Option<NonZeroUsize>) -> Limits {
 
 fn place(address: &Path) -> Result<Place, Error> {
     Place::open(address, Access::default())
+}
+
+fn open(py: Python<'_>, source: PathBuf, selection: Selection) -> PyResult<Inventory> {
+    let at = source.clone();
+    let inventory = watched(py, move || Inventory::open(&place(&at)?, selection))?;
+    inventory.map_err(|error| exception(&error, Some(&source)))
 }
 
 fn list(py: Python<'_>, source: PathBuf, selection: Selection) -> PyResult<Listing> {

@@ -1,4 +1,4 @@
-//! Trees in object stores: `s3://…`, `gs://…`, `az://…`, `file:///…` where a source or destination is a path. The feature
+//! Trees in object stores: `s3://…`, `gs://…`, `az://…` where a source or destination is a path. The feature
 //! `stores`, which is on by default, brings them; a build without it knows the addresses, and says what is missing.
 
 #[cfg(not(feature = "stores"))]

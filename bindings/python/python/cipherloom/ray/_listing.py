@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cipherloom import _native
 from cipherloom._report import Failure
-from cipherloom._trees import StrPath, is_address
+from cipherloom._trees import StrPath
 
 __all__ = ["Listed", "cut", "listed"]
 
@@ -42,9 +42,9 @@ def listed(source: StrPath, include: list[str], exclude: list[str]) -> tuple[lis
 
     def add(prefix: str, found: Iterable[tuple[str, int, str | None]], bad: list[tuple[str, str, str]]) -> None:
         objects.extend(Listed(prefix + path, size, version) for path, size, version in found)
-        failures.extend(Failure(path if is_address(path) else Path(path), reason, error) for path, reason, error in bad)
+        failures.extend(Failure(path if _native.is_address(path) else Path(path), reason, error) for path, reason, error in bad)
 
-    if is_address(source) or include or exclude or not os.path.isdir(source):
+    if _native.is_address(source) or include or exclude or not os.path.isdir(source):
         # Globs are relative to the whole source; of a store, many prefixes are listed at once as it is.
         add("", *_native.list_objects(source, include, exclude))
     else:

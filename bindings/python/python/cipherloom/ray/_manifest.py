@@ -27,7 +27,6 @@ from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 from cipherloom import _native
-from cipherloom._trees import is_address
 from cipherloom.exceptions import InvalidRequest
 from cipherloom.ray import _parquet
 from cipherloom.ray._listing import Listed
@@ -46,6 +45,14 @@ PART_ROWS = 200
 class Manifest:
     """The records of one destination: those of earlier runs, and this one's."""
 
+    @staticmethod
+    def beside(place: str) -> str | None:
+        """Where the records of ``place`` are, if nothing else is said. Beside a whole bucket there is only another bucket,
+        beside the root nothing: of these there are none."""
+        place = place.rstrip("/")
+        is_whole = "/" not in place.partition("://")[2] if _native.is_address(place) else not place
+        return None if is_whole else f"{place}.manifest"
+
     def __init__(self, place: str, run: dict[str, Any], format: ManifestFormat = "jsonl") -> None:
         if format not in ("jsonl", "parquet"):
             raise InvalidRequest(f'manifest_format is "jsonl" or "parquet", not {format!r}')
@@ -55,7 +62,7 @@ class Manifest:
         self.place = place
         self._run = run
         self._format = format
-        self._is_stored = is_address(place)
+        self._is_stored = _native.is_address(place)
         # A store's records are written here first.
         self._folder = tempfile.mkdtemp(prefix="cipherloom-manifest-") if self._is_stored else place
         self._name = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
@@ -155,7 +162,10 @@ class Manifest:
             return
         try:
             objects, unlisted = _native.list_objects(self.place, [], [])
+        except FileNotFoundError:
+            return
         except OSError as error:
+            # A store's refusals have no number that would tell them apart.
             if "nothing is there" in str(error):
                 return
             raise

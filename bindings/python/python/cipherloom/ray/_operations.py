@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from cipherloom import _native, _progress
 from cipherloom._report import Failure
-from cipherloom._trees import Globs, StrPath, globs, is_address, threads_asked
+from cipherloom._trees import Globs, StrPath, globs, threads_asked
 from cipherloom.exceptions import InvalidRequest
 from cipherloom.ray._cluster import connected
 from cipherloom.ray._driver import Totals, drive
@@ -86,9 +87,12 @@ def verify(source: StrPath, keyset: Key, **settings: Unpack[Settings]) -> ScaleR
     """Authenticates every byte and writes no output. Parameters are those of :func:`encrypt`.
 
     The manifest that :func:`encrypt` or :func:`rekey` left beside ``source`` says what must be there: an object of which
-    it says that it was made, and which is gone, is a failure (``FileNotFoundError``).
+    it says that it was made, and which is gone, is a failure (``FileNotFoundError``). Where it cannot be read there is a
+    warning; of what could not be listed, which is a failure itself, nothing is said to be gone. A whole bucket has no manifest
+    beside it.
 
     With ``manifest=`` what was verified is recorded there, and is not verified again: for runs that are too long to repeat.
+    That manifest alone is read then; what it says was verified, and which is gone, is a failure too.
     """
     return _run("verify", source, None, keyset, None, **settings)
 
@@ -112,7 +116,7 @@ def lcp_encrypt(
     :param key_file: gets the content keys; a file that every node sees and can lock. No key goes through Ray.
     """
     for place in (source, destination):
-        if is_address(place):
+        if _native.is_address(place):
             raise InvalidRequest(
                 f"{os.fspath(place)}: publications are protected in folders, not in object stores; protect them in a "
                 "folder, and copy that to the store"
@@ -153,8 +157,9 @@ def _run(
         raise InvalidRequest("chunk_bytes is 1 or more, max_retries 0 or more")
     source = _place(source)
     target = None if destination is None else _place(destination)
-    beside = f"{(target or source).rstrip('/')}.manifest"
-    place = _place(manifest) if manifest is not None else beside
+    place = _place(manifest) if manifest is not None else Manifest.beside(target or source)
+    if place is None and operation != "verify":
+        raise InvalidRequest(f"{target}: there is no place beside it for the manifest; say where it goes with manifest=")
     about = {
         "operation": operation, "source": source, "destination": target, "key": _key_id(new_key or key),
         "suffix": suffix, "bind_path": bind_path,
@@ -162,16 +167,17 @@ def _run(
     objects, unlisted = listed(source, globs(include), globs(exclude))
     listing_seconds = time.monotonic() - start
     with ExitStack() as stack:
-        lost: list[Failure] = []
-        if operation == "verify":
-            # A look at some of them misses nothing of the others.
-            if not include and not exclude:
-                made = stack.enter_context(Manifest(beside, about)).made()
-                lost = [_gone(name) for name in made - {each.path for each in objects}]
-            if manifest is None:
-                place = stack.enter_context(tempfile.TemporaryDirectory(prefix="cipherloom-manifest-"))
+        expected: set[str] = set()
+        if operation == "verify" and manifest is None:
+            expected = _made(place, about)
+            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="cipherloom-manifest-"))
+        assert place is not None
         records = stack.enter_context(Manifest(place, about, manifest_format))
         done = records.done()
+        if operation == "verify":
+            expected.update(done)
+        # A look at some of them misses nothing of the others.
+        lost = [] if include or exclude else _lost(expected, objects, source, unlisted)
         todo = [each for each in objects if each.path not in done]
         changed = [each for each in objects if each.path in done and done[each.path] != (each.size, each.version)]
         totals = Totals()
@@ -192,7 +198,7 @@ def _run(
             totals = drive(
                 cluster, errand, todo, records, chunk_bytes=chunk_bytes, max_retries=max_retries, tell=tell
             )
-        failures = _by_path([*totals.failures, *unlisted, *map(_changed, changed), *lost])
+        failures = _by_path([*totals.failures, *unlisted, *map(_changed, changed), *map(_gone, lost)])
         report = ScaleReport(
             manifest="" if operation == "verify" and manifest is None else place,
             files=totals.files,
@@ -218,9 +224,9 @@ def _run(
 
 def _place(given: StrPath) -> str:
     """An address as it is; a path from the root on, since a task's working folder is another."""
-    if is_address(given):
+    if _native.is_address(given):
         return os.fspath(given)
-    return os.path.abspath(given)
+    return os.path.abspath(_native.without_scheme(given))
 
 
 def _key_id(key: Key | None) -> int | str | None:
@@ -235,6 +241,30 @@ def _key_id(key: Key | None) -> int | str | None:
     return key.load().primary_id
 
 
+def _made(place: str | None, about: dict[str, Any]) -> set[str]:
+    """What the manifest at ``place``, if one is there, says that was made. Who verifies may not be allowed to read it."""
+    if place is None:
+        return set()
+    try:
+        with Manifest(place, about) as manifest:
+            return manifest.made()
+    except (OSError, ValueError, ImportError) as error:
+        told = f"{place}: this manifest cannot be read, so nothing tells whether an object is gone: {error}"
+        warnings.warn(told, stacklevel=4)
+        return set()
+
+
+def _lost(expected: set[str], objects: list[Listed], source: str, unlisted: list[Failure]) -> list[str]:
+    """What is not there of what is expected, but for what lies where nothing could be listed."""
+    root = f"{source.rstrip('/')}/"
+    folders = [f"{str(failure.path).rstrip('/')}/" for failure in unlisted]
+    if not all(folder.startswith(root) and folder != root for folder in folders):
+        return []
+    below = tuple(folder.removeprefix(root) for folder in folders)
+    missing = expected - {each.path for each in objects}
+    return [name for name in missing if not f"{name}/".startswith(below)]
+
+
 def _changed(each: Listed) -> Failure:
     reason = (
         "the source has changed since its output was made; remove the output and its manifest's part, or choose "
@@ -245,8 +275,8 @@ def _changed(each: Listed) -> Failure:
 
 def _gone(name: str) -> Failure:
     reason = (
-        "the manifest says that it was made, and it is not there; encrypt again with another manifest, which makes what is "
-        "missing"
+        "the manifest says that it was made or verified, and it is not there; encrypt again with another manifest, which "
+        "makes what is missing"
     )
     return Failure(Path(name), reason, "FileNotFoundError")
 
