@@ -44,6 +44,14 @@ pub struct Estimate {
     pub seconds: f64,
 }
 
+impl Estimate {
+    /// The same work on so many threads.
+    pub(super) fn on(self, threads: usize, machine: &Machine) -> Estimate {
+        let starts = (threads - 1) as f64 * machine.calibration.thread_ns * 1e-9;
+        Estimate { threads, seconds: self.serial_seconds / threads as f64 + starts, ..self }
+    }
+}
+
 /// Hashing beside encryption, bytes per second: SHA-256 with instructions for it.
 const HASH_RATE: f64 = 1.5e9;
 
@@ -60,9 +68,8 @@ pub(super) fn estimate(
     let per_entry =
         machine.calibration.entry_ns * 1e-9 + f64::from(request.key_iterations) * ITERATION_SECONDS;
     let serial_seconds = entries as f64 * per_entry + bytes as f64 * seconds_per_byte(machine, request);
-    let with = |threads: usize| {
-        serial_seconds / threads as f64 + (threads - 1) as f64 * machine.calibration.thread_ns * 1e-9
-    };
+    let serial = Estimate { threads: 1, serial_seconds, seconds: serial_seconds };
+    let with = |threads| serial.on(threads, machine).seconds;
     if request.key_iterations > 0 {
         reasons.push(format!(
             "each file's key takes {} iterations of PBKDF2, about {}",
@@ -89,7 +96,7 @@ pub(super) fn estimate(
             best
         }
     };
-    Estimate { threads, serial_seconds, seconds: with(threads) }
+    serial.on(threads, machine)
 }
 
 fn seconds_per_byte(machine: &Machine, request: &Request) -> f64 {

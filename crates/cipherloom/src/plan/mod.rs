@@ -117,6 +117,13 @@ impl Plan {
         // Each worker holds its folders, and an entry's two ends; shared entries and standard streams need a few.
         let affordable = (request.open_files.saturating_sub(SPARE_FILES) / FILES_PER_WORKER).max(1);
         let threads = estimate.threads.min(division.tasks.len()).min(affordable).max(1);
+        if threads < estimate.threads {
+            let by_files = affordable < division.tasks.len();
+            let cause =
+                if by_files { "no more files may be open at once" } else { "the tree makes no more tasks" };
+            reasons.push(format!("{threads} in fact: {cause}"));
+        }
+        let estimate = estimate.on(threads, machine);
         let lanes = if is_chained { request.backend.lanes() } else { 1 };
         let for_lanes = request.open_files.saturating_sub(SPARE_FILES + FILES_PER_WORKER * threads);
         let slots = if is_chained { (for_lanes / (2 * threads)).clamp(1, 4 * lanes) } else { 1 };
