@@ -125,6 +125,7 @@ fn milliseconds(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::machine::Calibration;
+    use crate::plan::Plan;
     use cipherloom_kernels::Backend;
     use std::num::NonZeroUsize;
 
@@ -132,19 +133,32 @@ mod tests {
     fn stretched_passphrases_pay_for_threads_where_a_few_small_files_would_not() {
         let mut machine = Machine::detect(Calibration::default());
         machine.cores = NonZeroUsize::new(4).unwrap();
-        let threads = |key_iterations: u32| {
-            let request = Request {
-                operation: Operation::Encrypt,
-                threads: None,
-                backend: Backend::Soft,
-                cipher: CipherCost::CbcChain,
-                key_iterations,
-                largest_segment: 0,
-                open_files: 1024,
-            };
-            estimate(10, 1000, &machine, &request, &mut Vec::new()).threads
-        };
+        let threads =
+            |key_iterations| estimate(10, 1000, &machine, &chained(key_iterations), &mut Vec::new()).threads;
         assert_eq!(threads(0), 1);
         assert_eq!(threads(10_000), 4);
+    }
+
+    #[test]
+    fn a_chain_that_cannot_be_shared_is_planned_and_estimated_on_one_thread() {
+        let mut machine = Machine::detect(Calibration::default());
+        machine.cores = NonZeroUsize::new(4).unwrap();
+        let plan = Plan::new(&[1 << 30], &machine, &chained(0));
+        assert_eq!((plan.threads, plan.estimate.threads), (1, 1));
+        assert_eq!(plan.estimate.seconds, plan.estimate.serial_seconds);
+        let said = "1 in fact: the tree makes no more tasks";
+        assert!(plan.reasons.iter().any(|reason| reason == said), "{:?}", plan.reasons);
+    }
+
+    fn chained(key_iterations: u32) -> Request {
+        Request {
+            operation: Operation::Encrypt,
+            threads: None,
+            backend: Backend::Soft,
+            cipher: CipherCost::CbcChain,
+            key_iterations,
+            largest_segment: 0,
+            open_files: 1024,
+        }
     }
 }
