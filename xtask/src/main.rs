@@ -36,7 +36,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Run everything that continuous integration runs, in order; install what it needs
+    /// Run everything that continuous integration runs; install what it needs
     Test(test::Options),
     /// Check who imports whom, and the rules for source files
     Layers,
