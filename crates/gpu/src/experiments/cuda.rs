@@ -30,9 +30,8 @@ pub struct CudaProgram {
 pub struct CudaBench {
     program: CudaProgram,
     stream: Arc<CudaStream>,
-    keys: Box<Keys>,
+    launches: Vec<(Launch, Box<Keys>)>,
     rounds: u32,
-    launch: Launch,
     upload: PinnedHostSlice<u8>,
     source: CudaSlice<u8>,
     sink: CudaSlice<u8>,
@@ -85,8 +84,7 @@ impl CudaBench {
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn new(program: &CudaProgram, key: &[u8], first: u128, length: usize) -> Result<CudaBench, Error> {
         let round_keys = round_keys(key);
-        let launch = Launch::new(program.worker, first, length);
-        let bytes = 16 * launch.blocks as usize;
+        let bytes = length.next_multiple_of(16);
         let made = || {
             let stream = program.context.new_stream()?;
             let pinned = || {
@@ -95,13 +93,15 @@ impl CudaBench {
                 slice.as_mut_slice()?.fill(0);
                 Ok::<_, DriverError>(slice)
             };
-            let mut keys = Box::new(Keys::zero());
-            keys.set(&material(program.worker, &round_keys));
+            let launches = Launch::all(program.worker, first, length).into_iter().map(|launch| {
+                let mut keys = Box::new(Keys::zero());
+                keys.set(&material(program.worker, &round_keys, launch.first));
+                (launch, keys)
+            });
             Ok(CudaBench {
                 program: program.clone(),
-                keys,
+                launches: launches.collect(),
                 rounds: round_keys.len() as u32 - 1,
-                launch,
                 upload: pinned()?,
                 source: stream.alloc_zeros(bytes)?,
                 sink: stream.alloc_zeros(bytes)?,
@@ -121,15 +121,18 @@ impl CudaBench {
         let event = || self.program.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         let (begin, end) = (event()?, event()?);
         begin.record(&self.stream)?;
-        let mut launch = self.stream.launch_builder(&self.program.function);
-        launch.arg(&self.source).arg(&mut self.sink).arg(&*self.keys);
-        self.launch.counter.iter().for_each(|word| {
-            launch.arg(word);
-        });
-        launch.arg(&self.launch.blocks).arg(&self.launch.skip).arg(&self.rounds);
-        // SAFETY: the arguments are those of the kernels' declaration, in its order, and the text is this crate's own: a kernel
-        // touches `blocks` blocks of source and sink, which have that room, and the shared memory that it is given.
-        unsafe { launch.launch(configuration) }?;
+        for (numbers, keys) in &self.launches {
+            let mut launch = self.stream.launch_builder(&self.program.function);
+            launch.arg(&self.source).arg(&mut self.sink).arg(&**keys);
+            let counter = numbers.counter();
+            counter.iter().for_each(|word| {
+                launch.arg(word);
+            });
+            launch.arg(&numbers.blocks).arg(&numbers.skip).arg(&self.rounds);
+            // SAFETY: the arguments are those of the kernels' declaration, in its order, and the text is this crate's own: a
+            // kernel touches `blocks` blocks of source and sink, which have that room, and the shared memory that it is given.
+            unsafe { launch.launch(configuration) }?;
+        }
         end.record(&self.stream)?;
         Ok(f64::from(begin.elapsed_ms(&end)?) / 1e3)
     }

@@ -36,20 +36,24 @@ fn workers_texts_compiled_for_this_processor_are_aes() {
     for (kernel, worker) in WORKERS.into_iter().enumerate() {
         for (key, first, text, expected, workers) in cases() {
             let keys = round_keys(&key);
-            let launch = Launch::new(worker, first, text.len());
             let mut source = text.clone();
             source.resize(text.len().next_multiple_of(16), 0);
-            let output = processor.run(&processor::Launch {
-                kernel,
-                grid: workers as usize,
-                threads: worker.threads(),
-                counter: launch.counter,
-                blocks: launch.blocks as usize,
-                skip: launch.skip,
-                rounds: keys.len() - 1,
-                keys: &material(worker, &keys),
-                source: &source,
-            });
+            let mut output = vec![0; source.len()];
+            for launch in Launch::all(worker, first, text.len()) {
+                let sink = processor.run(&processor::Launch {
+                    kernel,
+                    grid: workers as usize,
+                    threads: worker.threads(),
+                    counter: launch.counter(),
+                    blocks: launch.blocks as usize,
+                    skip: launch.skip,
+                    rounds: keys.len() - 1,
+                    keys: &material(worker, &keys, launch.first),
+                    source: &source,
+                });
+                // What a launch does not touch is zero.
+                output.iter_mut().zip(sink).for_each(|(byte, part)| *byte |= part);
+            }
             assert!(
                 output[..text.len()] == expected,
                 "{worker:?}, {first:#x}, {} bytes, {workers}",
@@ -108,5 +112,5 @@ fn ceilings_are_the_counted_ones() {
     // An H100 (SXM): 132 multiprocessors at 1.98 GHz.
     let of = |worker: Worker| worker.counted_bits_per_second(132, 1.98e9) / 1e12;
     assert!((6.6..6.8).contains(&of(Worker::Tables(4))), "{}", of(Worker::Tables(4)));
-    assert!((3.4..4.2).contains(&of(Worker::Direct)), "{}", of(Worker::Direct));
+    assert!((4.2..4.4).contains(&of(Worker::Direct)), "{}", of(Worker::Direct));
 }

@@ -9,7 +9,7 @@
 #define __forceinline__ inline
 #define __restrict__ restrict
 #define __grid_constant__
-#define KERNEL(threads) static void
+#define KERNEL(threads, blocks) static void
 #define SHARED(type, name, count) static type name[count]
 
 typedef struct { unsigned x, y, z, w; } uint4;
