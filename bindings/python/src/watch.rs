@@ -125,6 +125,7 @@ impl Observer for Watch<'_> {
 
 /// Runs on another thread what cannot be asked to stop, and looks for signals meanwhile. What a signal leaves behind comes to
 /// its end by itself, and nobody hears of it: for work that changes nothing.
+#[cfg_attr(not(feature = "stores"), expect(dead_code, reason = "what lists folders can be asked to stop"))]
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
