@@ -16,6 +16,7 @@ mod tasks;
 
 pub use cost::{CipherCost, Estimate};
 pub use describe::Description;
+pub use device::{DeviceChoice, DeviceTimes, DeviceVerdict};
 pub use tasks::Task;
 
 use crate::machine::{DeviceCosts, Machine};
@@ -97,6 +98,8 @@ pub struct Plan {
     pub shared: Vec<u32>,
     /// The machine's device, by its backend and name, if it takes part.
     pub device: Option<String>,
+    /// Every device that is known, and whether it pays.
+    pub devices: Vec<DeviceChoice>,
     /// What it should take.
     pub estimate: Estimate,
     /// The sum of all sizes.
@@ -134,7 +137,7 @@ impl Plan {
                 request.backend.name()
             ));
         }
-        let device = device::choose(sizes, threads, machine, request, &mut reasons);
+        let (device, devices) = device::choose(sizes, threads, machine, request);
         let run_len = device.map_or(RUN_LEN, |device| device.call_bytes.clamp(RUN_LEN, device::LONGEST_RUN));
         let buffer_len = buffer_len(request, is_chained, lanes, run_len);
         Plan {
@@ -149,6 +152,7 @@ impl Plan {
             order: division.order,
             shared: division.shared,
             device: device.map(DeviceCosts::title),
+            devices,
             estimate,
             total_bytes,
             reasons,
