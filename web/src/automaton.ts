@@ -15,8 +15,9 @@ export interface Setting { width: number; height: number; seed: number; chance: 
 /** What a dot's chance is, where a head's is the setting's. */
 export const DOTS_CHANCE = 16384;
 
+/** The usual finish is twice as late as large mazes need: it only sees to it that there is an end. */
 export function settingOf(width: number, height: number, seed: number): Setting {
-  return { width, height, seed, chance: 656, finish: 1024 };
+  return { width, height, seed, chance: 656, finish: Math.max(1024, 4 * Math.max(width, height)) };
 }
 
 /** Before the first frame: a border of walls, and rooms. */

@@ -99,6 +99,20 @@ pub struct Context {
 }
 
 impl Context {
+    /// A quick and silent one.
+    #[cfg(all(test, feature = "gpu"))]
+    pub(crate) fn of_a_test() -> Context {
+        Context {
+            extent: Extent::Quick,
+            seed: 1,
+            scratch: std::env::temp_dir(),
+            input: None,
+            sides: Vec::new(),
+            drawings: Drawings::default(),
+            progress: Progress::silent(),
+        }
+    }
+
     /// One of two values, by the extent.
     pub fn by_extent<T>(&self, quick: T, full: T) -> T {
         if self.extent == Extent::Quick { quick } else { full }

@@ -32,9 +32,8 @@ pub struct CudaProgram {
 #[derive(Debug)]
 pub struct CudaBench {
     program: CudaProgram,
-    keys: Box<Keys>,
+    launches: Vec<(Launch, Box<Keys>)>,
     rounds: u32,
-    launch: Launch,
     work: Bounded<Place>,
 }
 
@@ -102,18 +101,20 @@ impl CudaBench {
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn new(program: &CudaProgram, key: &[u8], first: u128, length: usize) -> Result<CudaBench, Error> {
         let round_keys = round_keys(key);
-        let launch = Launch::new(program.worker, first, length);
         let action = "make buffers";
         program.patience.check().map_err(|hangs| hangs.told(&program.device.name, action))?;
-        let made = Place::new(program, 16 * launch.blocks as usize);
-        let mut keys = Box::new(Keys::zero());
-        keys.set(&material(program.worker, &round_keys));
+        let work = Place::new(program, length.next_multiple_of(16))
+            .map_err(|error| refused(&program.device.name, action, &error))?;
+        let launches = Launch::all(program.worker, first, length).into_iter().map(|launch| {
+            let mut keys = Box::new(Keys::zero());
+            keys.set(&material(program.worker, &round_keys, launch.first));
+            (launch, keys)
+        });
         Ok(CudaBench {
-            work: made.map_err(|error| refused(&program.device.name, action, &error))?,
             program: program.clone(),
-            keys,
+            launches: launches.collect(),
             rounds: round_keys.len() as u32 - 1,
-            launch,
+            work,
         })
     }
 
@@ -127,15 +128,18 @@ impl CudaBench {
         let (begin, end) = (event()?, event()?);
         let (stream, place) = self.work.parts()?;
         begin.record(stream)?;
-        let mut launch = stream.launch_builder(&place.function);
-        launch.arg(&place.source).arg(&mut place.sink).arg(&*self.keys);
-        self.launch.counter.iter().for_each(|word| {
-            launch.arg(word);
-        });
-        launch.arg(&self.launch.blocks).arg(&self.launch.skip).arg(&self.rounds);
-        // SAFETY: the arguments are those of the kernels' declaration, in its order, and the text is this crate's own: a kernel
-        // touches `blocks` blocks of source and sink, which have that room, and the shared memory that it is given.
-        unsafe { launch.launch(configuration) }?;
+        for (numbers, keys) in &self.launches {
+            let mut launch = stream.launch_builder(&place.function);
+            launch.arg(&place.source).arg(&mut place.sink).arg(&**keys);
+            let counter = numbers.counter();
+            counter.iter().for_each(|word| {
+                launch.arg(word);
+            });
+            launch.arg(&numbers.blocks).arg(&numbers.skip).arg(&self.rounds);
+            // SAFETY: the arguments are those of the kernels' declaration, in its order, and the text is this crate's own: a
+            // kernel touches `blocks` blocks of source and sink, which have that room, and the shared memory that it is given.
+            unsafe { launch.launch(configuration) }?;
+        }
         end.record(stream)?;
         self.ended()?;
         Ok(f64::from(begin.elapsed_ms(&end)?) / 1e3)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// KERNEL(threads) name(arguments) { … }
+// KERNEL(threads, blocks) name(arguments) { … }
 int nvrtcCreateProgram(void **program, const char *source, const char *name, int count, const char **headers,
                        const char **names) {
     char *ptx = malloc(strlen(source) + 64);

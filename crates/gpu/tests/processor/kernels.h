@@ -8,7 +8,7 @@
 #define __forceinline__ inline
 #define __restrict__ restrict
 #define __grid_constant__
-#define KERNEL(threads) static void
+#define KERNEL(threads, blocks) static void
 #define SHARED(type, name, count) type *const name = shared_memory(sizeof(type) * (count))
 #define __syncthreads() wait_for_block()
 

@@ -23,17 +23,16 @@ pub fn program(texts: &[String], end: &[&str]) -> String {
     ["#define _GNU_SOURCE\n", before, &kernels, behind, &table(&kernels), &end.concat()].concat()
 }
 
-/// `KERNEL(threads) name(arguments) { … }` as lines of a table.
+/// `KERNEL(threads, blocks) name(arguments) { … }` as lines of a table.
 fn table(kernels: &str) -> String {
     let mut table =
         "static const struct { Kernel *kernel; int has_barriers; unsigned threads; const char *name; } KERNELS[] = {\n"
             .to_owned();
     // The first part has the macro itself, in which a word stands for the number.
     for part in kernels.split("KERNEL(").skip(1) {
-        let Some((threads, rest)) = part.split_once(") ") else { continue };
-        let Some((name, body)) = rest.split_once('(').filter(|_| threads.parse::<u32>().is_ok()) else {
-            continue;
-        };
+        let Some((bounds, rest)) = part.split_once(") ") else { continue };
+        let threads = bounds.split_once(", ").and_then(|(threads, _)| threads.parse::<u32>().ok());
+        let (Some(threads), Some((name, body))) = (threads, rest.split_once('(')) else { continue };
         let has_barriers = u32::from(body.contains("__syncthreads("));
         writeln!(table, "{{{name}, {has_barriers}, {threads}, \"{name}\"}},").unwrap();
     }

@@ -49,7 +49,14 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// A maze with the usual chance, whose growing ends soon after frame 1024 if it has not before.
+    /// Growing leaves nothing to chance after so many frames for each cell of the longer side: twice what it takes mazes of
+    /// 500 cells a side and more, so that the finish only sees to it that there is an end.
+    pub const FINISH_PER_CELL: u32 = 4;
+
+    /// Small mazes have at least so many frames, for chance can be slow.
+    pub const LEAST_FINISH: u32 = 1024;
+
+    /// A maze with the usual chance and finish.
     ///
     /// # Panics
     /// If a side is even or below 5.
@@ -59,7 +66,8 @@ impl Setting {
             width % 2 == 1 && height % 2 == 1 && width >= 5 && height >= 5,
             "sides are odd and at least 5, not {width} by {height}"
         );
-        Setting { width, height, seed, chance: 656, finish: 1024 }
+        let finish = Self::LEAST_FINISH.max(Self::FINISH_PER_CELL * width.max(height));
+        Setting { width, height, seed, chance: 656, finish }
     }
 
     /// The same maze with another chance: 656 keeps heads rare while a maze grows, dots want more.

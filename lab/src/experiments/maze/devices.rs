@@ -226,23 +226,12 @@ mod tests {
     use super::super::device::SHADER;
     use super::super::{DOTS_CHANCE, conformance};
     use super::*;
-    use crate::experiments::Drawings;
-    use crate::progress::Progress;
-    use crate::record::Extent;
 
     /// What the whole way from device to record says of a driver that makes this of the shader.
     fn examined(faulty: &str) -> (Vec<Finding>, Findings) {
         let mut findings = Findings::default();
         let devices = Devices::open_with(faulty, &mut findings);
-        let mut context = Context {
-            extent: Extent::Quick,
-            seed: 1,
-            scratch: std::env::temp_dir(),
-            input: None,
-            sides: Vec::new(),
-            drawings: Drawings::default(),
-            progress: Progress::silent(),
-        };
+        let mut context = Context::of_a_test();
         let story = Story::tell(Setting::new(33, 29, 1), &[(Rule::Dots, DOTS_CHANCE)]).unwrap();
         let mazes = devices.examine(&story, f64::INFINITY, &[], &mut context, &mut findings);
         assert!(!mazes.is_empty(), "no device is here; install mesa-vulkan-drivers, which needs no card");

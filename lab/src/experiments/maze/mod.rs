@@ -88,7 +88,8 @@ impl Experiment for Maze {
             ("rounds_at_most", most_rounds as u64),
             ("chance_of_heads", u64::from(usual.chance)),
             ("chance_of_dots", u64::from(DOTS_CHANCE)),
-            ("finish_after_frame", u64::from(usual.finish)),
+            ("finish_after_frames_per_cell_of_a_side", u64::from(Setting::FINISH_PER_CELL)),
+            ("finish_after_frames_at_least", u64::from(Setting::LEAST_FINISH)),
         ] {
             findings.parameters.insert(name.into(), Level::from(value));
         }
@@ -97,8 +98,8 @@ impl Experiment for Maze {
         for &side in sides {
             let setting = setting(side, context.seed);
             context.progress.say(format!("the oracle's maze of {side} by {side} cells"));
-            // Heads come from the border and walk inwards: lives of 1025 and 2049 cells a side have 1478 and 2468 frames.
-            let work = setting.cells() as f64 * f64::from(setting.finish / 2 + side) / 1e9;
+            // Heads come from the border and walk inwards: lives of 1025 and 2049 cells a side have 1988 and 3950 frames.
+            let work = setting.cells() as f64 * f64::from(2 * side) / 1e9;
             let pace =
                 affordable::nanoseconds(&findings, &mazes, contestants::PROCESSOR, "all threads", "grow");
             if work * pace > proof {

@@ -67,22 +67,11 @@ pub(super) fn hold(context: &mut Context, findings: &mut Findings) {
 #[cfg(all(test, feature = "gpu"))]
 mod tests {
     use super::*;
-    use crate::experiments::Drawings;
-    use crate::progress::Progress;
-    use crate::record::Extent;
     use cipherloom_gpu::experiments::Worker;
 
     #[test]
     fn every_device_is_right_and_stands_in_the_tables() {
-        let mut context = Context {
-            extent: Extent::Quick,
-            seed: 1,
-            scratch: std::env::temp_dir(),
-            input: None,
-            sides: Vec::new(),
-            drawings: Drawings::default(),
-            progress: Progress::silent(),
-        };
+        let mut context = Context::of_a_test();
         let mut findings = Findings::default();
         let devices = opened::all(&[Worker::Tile(4096), Worker::Tables(4)], &mut context, &mut findings);
         assert!(!devices.is_empty(), "no device is here; install mesa-vulkan-drivers, which needs no card");
