@@ -46,6 +46,7 @@ impl Error {
             | DestinationInsideSource
             | SourceInsideDestination
             | SameFile
+            | PlanMismatch(_)
             | SuffixMissing { .. } => ErrorClass::Usage,
             KeysetSyntax { .. }
             | KeysetEncrypted
