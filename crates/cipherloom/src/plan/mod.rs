@@ -139,7 +139,7 @@ impl Plan {
         let is_chained = request.is_chained();
         let mut reasons = Vec::new();
         let estimate = cost::estimate(sizes.len(), total_bytes, machine, request, &mut reasons);
-        let division = tasks::divide(sizes, total_bytes, estimate.threads, is_chained, &mut reasons);
+        let division = tasks::divide(sizes, total_bytes, estimate.threads, request, &mut reasons);
         // Each worker holds its folders, and an entry's two ends; shared entries and standard streams need a few.
         let affordable = (request.open_files.saturating_sub(SPARE_FILES) / FILES_PER_WORKER).max(1);
         let threads = estimate.threads.min(division.tasks.len()).min(affordable).max(1);
