@@ -239,7 +239,7 @@ fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>, result: Result<(), 
     worker.run.queue.count_through(lane.rest() as u64);
     let Lane { entry, input, output, written, .. } = lane;
     let ended = result
-        .and_then(|()| if entry.size > LANE_LEN as u64 { input.check_unchanged() } else { Ok(()) })
+        .and_then(|()| input.check_unchanged())
         .and_then(|()| worker.name_and_commit(entry, output))
         .map(|()| Ended::Done(written));
     worker.tell(entry, ended);
