@@ -7,7 +7,7 @@ use crate::buffer::Lent;
 use crate::errors::{InvalidKey, InvalidRequest, exception, os_error};
 use cipherloom::Format;
 use cipherloom::key::wrapped::{self, IdentityText, Lock, LockKind, Opener};
-use cipherloom::key::{self, Passphrase, Template};
+use cipherloom::key::{self, Passphrase, SECRET_LIMIT, Template};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::fs::{File, OpenOptions};
@@ -204,7 +204,9 @@ fn open(
 }
 
 fn read_secret(action: &'static str, path: &Path) -> PyResult<Zeroizing<Vec<u8>>> {
-    std::fs::read(path).map(Zeroizing::new).map_err(|error| os_error(action, error, path))
+    let file =
+        cipherloom::key::read_secret(path, SECRET_LIMIT).map_err(|error| os_error(action, error, path))?;
+    Ok(file.contents)
 }
 
 /// Writes a file that only its owner may read, and forces it to stable storage: what is encrypted with a lost key is
