@@ -9,6 +9,7 @@ use crate::arguments::{
     VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use crate::{cache, device, keys, output};
@@ -285,18 +286,21 @@ impl Run<'_> {
         }
         let name = || output::printable(&output_path(&job));
         cipherloom::check(&tree, &job).with_context(name)?;
+        let interrupt = Interrupt::listen()?;
         write_key()?;
         if style == Style::Verbose {
             output::tell(plan::table(&plan, segment).trim_end());
         }
         let progress = Progress::default();
-        let work = || cipherloom::run(&tree, &plan, &job, &Printer { style, progress: &progress });
+        let printer = Printer { style, progress: &progress };
+        let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
         let ended = match style {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
             Style::Verbose | Style::Quiet | Style::Json => work(),
         };
         let summary = ended.with_context(name)?;
         Report::of_tree(&summary, &tree, &job).print(verb, style)?;
+        interrupt.check_run(job.destination.is_some())?;
         Ok(exit_code::of_summary(&summary))
     }
 }

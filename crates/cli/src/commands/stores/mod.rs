@@ -6,8 +6,6 @@ mod disabled;
 #[cfg(feature = "stores")]
 mod enabled;
 #[cfg(feature = "stores")]
-mod interrupt;
-#[cfg(feature = "stores")]
 mod plan;
 #[cfg(feature = "stores")]
 mod stream;

@@ -2,7 +2,7 @@
 
 use super::StoreRun;
 use super::enabled::{access, limit, work};
-use super::interrupt::Interrupt;
+use crate::interrupt::Interrupt;
 use crate::commands::stream::{finish, refuse_bound_path, refuse_standard_output, to_output};
 use crate::exit_code::{ExitCode, usage};
 use crate::output;
