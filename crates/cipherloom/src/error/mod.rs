@@ -371,6 +371,9 @@ pub enum Error {
         /// The store's reason, and what to do about it.
         reason: String,
     },
+    /// A place in an object store holds nothing: no object has this name, none lies below it.
+    #[error("cannot list the bucket: nothing is there; check the prefix")]
+    NothingThere,
     /// Not the address of a place in an object store.
     #[error("{reason}")]
     Location {

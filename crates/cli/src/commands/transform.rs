@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use crate::{cache, device, keys, output};
 use anyhow::Context;
-use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, machine::Calibration};
+use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, address, machine::Calibration};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -121,10 +121,10 @@ impl Source {
         if arguments.source == Path::new("-") {
             return Ok(Source::StandardInput);
         }
-        if stores::is_address(&arguments.source) {
+        if address::is_address(&arguments.source) {
             return stores::look(arguments, stores).map(Source::Listing);
         }
-        let path = stores::without_scheme(&arguments.source);
+        let path = address::without_scheme(&arguments.source);
         let tree = Tree::list(path, &arguments.selection()?);
         tree.map(Source::Tree).with_context(|| output::printable(path))
     }
@@ -200,8 +200,8 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
     };
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
-    let destination = stores::without_scheme(&output.destination);
-    if stores::is_address(destination) || matches!(source, Source::Listing(_)) {
+    let destination = address::without_scheme(&output.destination);
+    if address::is_address(destination) || matches!(source, Source::Listing(_)) {
         job.destination = Some(destination.to_owned());
         return Ok(());
     }

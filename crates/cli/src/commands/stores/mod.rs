@@ -17,8 +17,8 @@ pub use enabled::{Found, look, run, show_plan};
 
 use super::transform::Source;
 use crate::arguments::CommonArguments;
+use cipherloom::address::is_address;
 use cipherloom::{Format, Job};
-use std::path::Path;
 use std::sync::Arc;
 
 /// A command over at least one store: all that is known before its objects are processed.
@@ -36,38 +36,7 @@ pub struct StoreRun<'r> {
     pub dry_run: bool,
 }
 
-/// Whether this is the address of a place in a store.
-pub fn is_address(path: &Path) -> bool {
-    let scheme = path.to_str().and_then(|text| text.split_once("://"));
-    scheme.is_some_and(|(scheme, _)| {
-        scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
-}
-
-/// `file:///folder` as `/folder`.
-pub fn without_scheme(path: &Path) -> &Path {
-    let folder = path.to_str().and_then(|text| text.strip_prefix("file://"));
-    folder.filter(|folder| folder.starts_with('/')).map_or(path, Path::new)
-}
-
 /// Whether source or destination is in a store.
 pub fn concerns(source: &Source, job: &Job<'_>) -> bool {
     matches!(source, Source::Listing(_)) || job.destination.as_deref().is_some_and(is_address)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_told_from_paths() {
-        for address in ["s3://bucket/a", "gs://bucket", "ftp://host"] {
-            assert!(is_address(Path::new(address)), "{address}");
-        }
-        for path in ["books", "file:///books", "a b://c", "://", "/s3:/x"] {
-            assert!(!is_address(Path::new(path)), "{path}");
-        }
-        assert_eq!(without_scheme(Path::new("file:///a b")), Path::new("/a b"));
-        assert_eq!(without_scheme(Path::new("file://host/a")), Path::new("file://host/a"));
-    }
 }
