@@ -184,7 +184,7 @@ pub enum Error {
         "line {line} of the identity file is not an age identity; such a line begins with AGE-SECRET-KEY-1 (plugin and SSH identities are not supported)"
     )]
     IdentityFile {
-        /// Line, from 1; 0 if the file has no identity at all.
+        /// Line, from 1.
         line: usize,
     },
     /// The identity file has only comments.

@@ -126,7 +126,8 @@ impl Plan {
         let estimate = estimate.on(threads, machine);
         let lanes = if is_chained { request.backend.lanes() } else { 1 };
         let for_lanes = request.open_files.saturating_sub(SPARE_FILES + FILES_PER_WORKER * threads);
-        let slots = if is_chained { (for_lanes / (2 * threads)).clamp(1, 4 * lanes) } else { 1 };
+        // Two ends, and where there are no unnamed files the folder that the output's temporary name is in.
+        let slots = if is_chained { (for_lanes / (3 * threads)).clamp(1, 4 * lanes) } else { 1 };
 
         if is_chained {
             reasons.push(format!(
