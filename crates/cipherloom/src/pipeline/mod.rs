@@ -58,10 +58,12 @@ use worker::{Run, Worker};
 /// ended by then; other entries are neither told nor counted, and nothing of them is left behind but folders.
 ///
 /// # Errors
-/// If nothing could be started at all: the destination cannot be made, or source and destination contain each other.
+/// If nothing could be started at all: [`Error::PlanMismatch`] for a plan of another tree or job; the destination cannot
+/// be made, or source and destination contain each other.
 /// What goes wrong with single entries is told to `observer` and counted in the summary.
 pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> Result<Summary, Error> {
     let start = Instant::now();
+    plan.check_fits(tree.entries.len(), &job.work.request())?;
     let tally = Tally::default();
     for unlisted in &tree.unlisted {
         tally.fail_one();

@@ -53,7 +53,7 @@ impl<'r> Worker<'r> {
     }
 
     pub(super) fn work(&mut self) {
-        if self.run.plan.lanes > 1 {
+        if self.run.plan.is_chained {
             return super::lanes::work(self);
         }
         while let Some(task) = self.run.queue.take() {
