@@ -1,6 +1,6 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
 
-use super::keygen::NewKey;
+use super::keygen::{NewKey, Wrapping};
 use super::stores::{self, StoreRun};
 use super::{plan, stream};
 use crate::arguments::{
@@ -23,7 +23,14 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
     let mut new_key = None;
     let format = match &arguments.new_key {
         Some(path) if arguments.format.format == FormatName::Tink => {
-            let (key, keyset) = NewKey::generate(path, arguments.template)?;
+            keys::refuse_foreign_options(&arguments.format)?;
+            keys::refuse_identity(&arguments.format)?;
+            let wrapping = Wrapping {
+                passphrase: arguments.passphrase,
+                passphrase_file: arguments.format.passphrase_file.as_deref(),
+                recipients: &arguments.recipient,
+            };
+            let (key, keyset) = NewKey::generate(path, arguments.template, &wrapping)?;
             new_key = Some(key);
             Format::tink(keyset, device::engine(&machine))?
         }
@@ -84,8 +91,8 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let from = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
-    let to = Arc::new(keys::with_key(&arguments.format, &arguments.to, device::engine(&machine))?);
+    let (from, to) = keys::formats(&arguments.format, &arguments.to, device::engine(&machine))?;
+    let (from, to) = (Arc::new(from), Arc::new(to));
     let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
     let run = Run {
         verb: "re-keyed",
