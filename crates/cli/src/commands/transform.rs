@@ -127,6 +127,7 @@ impl Source {
         if arguments.source == Path::new("-") {
             return Ok(Source::StandardInput);
         }
+        stores::refuse_misspelt(&arguments.source)?;
         if stores::is_address(&arguments.source) {
             return stores::look(arguments, stores).map(Source::Listing);
         }
@@ -206,6 +207,7 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
     };
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
+    stores::refuse_misspelt(&output.destination)?;
     let destination = stores::without_scheme(&output.destination);
     if stores::is_address(destination) || matches!(source, Source::Listing(_)) {
         job.destination = Some(destination.to_owned());
