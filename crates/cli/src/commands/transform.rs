@@ -1,6 +1,7 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
 
 use super::keygen::{NewKey, Wrapping};
+use super::nothing::Nothing;
 use super::stores::{self, StoreRun};
 use super::{plan, stream};
 use crate::arguments::{
@@ -47,6 +48,7 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         formats: [None, Some(Arc::clone(&format))],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_seal(&arguments.tree),
     };
     run.go(source, arguments.output.dry_run, &write_key)
 }
@@ -62,6 +64,7 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&format)), None],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
@@ -84,6 +87,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&format)), None],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
     run.go(source, false, &|| Ok(()))
 }
@@ -100,6 +104,7 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&from)), Some(Arc::clone(&to))],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
@@ -109,8 +114,14 @@ pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let mut job = Job::new(Work::Copy, None);
     place(&mut job, &source, &arguments.output)?;
-    let run =
-        Run { verb: "copied", job, formats: [None, None], machine: &machine, common: &arguments.common };
+    let run = Run {
+        verb: "copied",
+        job,
+        formats: [None, None],
+        machine: &machine,
+        common: &arguments.common,
+        nothing: Nothing::Warns,
+    };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
 
@@ -256,6 +267,7 @@ struct Run<'r> {
     formats: [Option<Arc<Format>>; 2],
     machine: &'r Machine,
     common: &'r CommonArguments,
+    nothing: Nothing,
 }
 
 impl Run<'_> {
@@ -267,10 +279,10 @@ impl Run<'_> {
         dry_run: bool,
         write_key: &dyn Fn() -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
-        let Run { verb, job, formats, machine, common } = self;
+        let Run { verb, job, formats, machine, common, nothing } = self;
         warn_unauthenticated(&job, common);
         if stores::concerns(&source, &job) {
-            return stores::run(StoreRun { verb, job, formats, common, dry_run }, source, write_key);
+            return stores::run(StoreRun { verb, job, formats, common, dry_run, nothing }, source, write_key);
         }
         let to_output = job.destination.as_deref() == Some(Path::new("-"));
         if dry_run && (to_output || matches!(source, Source::StandardInput)) {
@@ -281,6 +293,7 @@ impl Run<'_> {
             Source::Listing(_) => unreachable!("runs over stores have their own way"),
             Source::StandardInput => return stream::from_standard_input(verb, &job, common, write_key),
         };
+        nothing.of_tree(&tree, &job, verb)?;
         if to_output {
             return stream::to_standard_output(verb, &tree, &job, common, write_key);
         }

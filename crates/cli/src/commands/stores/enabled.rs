@@ -98,6 +98,12 @@ pub fn run(
         Some(_) => "what was complete stands; run again with --if-exists skip to go on",
         None => "the rest was not looked at",
     })?;
+    run.nothing.of_run(
+        &summary,
+        &output::printable(&inventory.place().address()),
+        run.verb,
+        inventory.passed_over().excluded,
+    )?;
     Ok(exit_code::of_summary(&summary))
 }
 

@@ -17,6 +17,7 @@ pub use disabled::{Found, look, run, show_plan};
 #[cfg(feature = "stores")]
 pub use enabled::{Found, look, run, show_plan};
 
+use super::nothing::Nothing;
 use super::transform::Source;
 use crate::arguments::CommonArguments;
 use crate::exit_code::usage;
@@ -38,6 +39,7 @@ pub struct StoreRun<'r> {
     pub formats: [Option<Arc<Format>>; 2],
     pub common: &'r CommonArguments,
     pub dry_run: bool,
+    pub nothing: Nothing,
 }
 
 /// Whether this is the address of a place in a store.
