@@ -44,3 +44,22 @@ fn a_file_never_feeds_on_its_own_output() {
         cipherloom(folder.path(), "encrypt a.txt - --key key.json").stdout(other).status().unwrap().success()
     );
 }
+
+#[test]
+fn a_device_or_fifo_is_never_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = folder();
+    let fifo = folder.path().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    for arguments in [
+        "encrypt a.txt fifo --key key.json --if-exists overwrite",
+        "encrypt - fifo --key key.json --if-exists overwrite",
+        "encrypt a.txt fifo --key key.json --if-exists skip",
+        "encrypt a.txt /dev/null --key key.json",
+    ] {
+        let output = cipherloom(folder.path(), arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
+        assert!(told(&output).contains("a device, FIFO or socket"), "{}", told(&output));
+    }
+    assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
+}

@@ -82,6 +82,18 @@ pub fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow
     Ok(())
 }
 
+/// Refuses a device, FIFO or socket as DST: a complete output takes its name, and would replace it.
+pub fn refuse_special(destination: &Path) -> anyhow::Result<()> {
+    match std::fs::metadata(destination) {
+        Ok(there) if !there.is_file() && !there.is_dir() => Err(usage(format!(
+            "{}: a device, FIFO or socket, which the output would replace; give `-` as DST and send standard output \
+             there",
+            output::printable(destination)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 const FEEDS_ITSELF: &str =
     "standard output goes to the same file, which would grow without end; choose another one";
 

@@ -224,6 +224,7 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
         job.destination = Some(destination.to_owned());
         return Ok(());
     }
+    stream::refuse_special(destination)?;
     let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
     if let Source::Tree(Tree { is_single_file: true, .. }) = source
         && !is_folder
