@@ -51,6 +51,11 @@ pub fn to_standard_output(
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
     refuse_standard_output(job, common)?;
+    if tree.is_single_file && tree.entries.is_empty() {
+        return Err(usage(
+            "--include, --exclude or --shard leaves out the one file that should go to standard output",
+        ));
+    }
     let entry = tree.entries.first().filter(|_| tree.is_single_file);
     let entry =
         entry.ok_or_else(|| usage("only a single file goes to standard output; name a folder as DST"))?;

@@ -294,10 +294,10 @@ impl Run<'_> {
             Source::Listing(_) => unreachable!("runs over stores have their own way"),
             Source::StandardInput => return stream::from_standard_input(verb, &job, common, write_key),
         };
-        nothing.of_tree(&tree, &job, verb)?;
         if to_output {
             return stream::to_standard_output(verb, &tree, &job, common, write_key);
         }
+        nothing.of_tree(&tree, &job, verb)?;
         let plan = job.plan(&tree, machine, common.machine.threads);
         device::settle(&plan);
         let style = style(common);
