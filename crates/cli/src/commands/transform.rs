@@ -6,8 +6,8 @@ use super::stores::{self, StoreRun};
 use super::{plan, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
-    LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments, TreeArguments,
-    VerifyArguments,
+    IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments,
+    TreeArguments, VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
 use crate::progress::Progress;
@@ -26,6 +26,12 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         Some(path) if arguments.format.format == FormatName::Tink => {
             keys::refuse_foreign_options(&arguments.format)?;
             keys::refuse_identity(&arguments.format)?;
+            if arguments.output.if_exists == IfExistsArgument::Skip {
+                return Err(usage(
+                    "--new-key with --if-exists skip would leave files under two keys; go on with the key that the outputs \
+                     have: --key FILE",
+                ));
+            }
             let wrapping = Wrapping {
                 passphrase: arguments.passphrase,
                 passphrase_file: arguments.format.passphrase_file.as_deref(),
