@@ -19,7 +19,7 @@ pub(super) fn list(
     // The root may be named through a link: the user pointed at it.
     let metadata = fs::metadata(source).map_err(|error| Error::io("read the source", error))?;
     if metadata.is_file() {
-        return single_file(source, &metadata);
+        return single_file(source, &metadata, selection);
     }
     if !metadata.is_dir() {
         return Err(Error::NeitherFileNorFolder);
@@ -39,7 +39,7 @@ pub(super) fn list(
     if is_stopped() { Err(Error::Stopped) } else { Ok(tree) }
 }
 
-fn single_file(source: &Path, metadata: &Metadata) -> Result<Tree, Error> {
+fn single_file(source: &Path, metadata: &Metadata, selection: &Selection) -> Result<Tree, Error> {
     let name = source.file_name().ok_or(Error::NeitherFileNorFolder)?.to_owned();
     let folder = match source.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -47,7 +47,16 @@ fn single_file(source: &Path, metadata: &Metadata) -> Result<Tree, Error> {
     };
     let folder_metadata = fs::metadata(&folder).map_err(|error| Error::io("read the folder", error))?;
     let mut tree = empty_tree(folder, attributes(&folder_metadata), true);
-    tree.entries.push(Entry { directory: 0, name, size: metadata.len(), attributes: attributes(metadata) });
+    if selection.takes_file(Path::new(&name)) {
+        tree.entries.push(Entry {
+            directory: 0,
+            name,
+            size: metadata.len(),
+            attributes: attributes(metadata),
+        });
+    } else {
+        tree.passed_over.excluded += 1;
+    }
     Ok(tree)
 }
 
@@ -208,5 +217,21 @@ mod tests {
         let tree = Tree::list(&folder.path().join("one"), &Selection::default()).unwrap();
         assert!(tree.is_single_file);
         assert_eq!(tree.relative_path(&tree.entries[0]), PathBuf::from("one"));
+    }
+
+    #[test]
+    fn a_single_file_is_selected_like_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("one");
+        fs::write(&file, b"abc").unwrap();
+        let list = |selection: Selection| {
+            let tree = Tree::list(&file, &selection).unwrap();
+            (tree.entries.len(), tree.passed_over.excluded)
+        };
+        assert_eq!(list(Selection::new(&[], &["o*".into()]).unwrap()), (0, 1));
+        assert_eq!(list(Selection::new(&["o*".into()], &[]).unwrap()), (1, 0));
+        let shards =
+            ["1/2", "2/2"].map(|shard| list(Selection::default().in_shard(Some(shard.parse().unwrap()))).0);
+        assert_eq!(shards.iter().sum::<usize>(), 1);
     }
 }
