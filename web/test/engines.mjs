@@ -35,6 +35,11 @@ async function miscomputing(browser, word, right, wrong) {
   await judged(page);
   const told = await badge(page).innerText();
   expect(told.startsWith(`✗ ${word}: the first wrong cell is (`), `${word}: the badge says: ${told}`);
+  // Its first size tells it.
+  await page.locator("#check").click();
+  await page.waitForFunction(() => /onformant/.test(document.getElementById("checked").textContent));
+  const verdict = await page.locator("#checked").innerText();
+  expect(/^Not conformant: \d+ of 40 mazes of 9 by 7 cells; with branches, seed \d+: /.test(verdict), `${word}: ${verdict}`);
   if (word === "broken walls") await page.screenshot({ path: path.join(folder, "broken-walls.png") });
   await page.close();
 }

@@ -55,7 +55,7 @@ fn sentence(event: &Event<'_>) -> String {
             format!("cipherloom: {}: {error}", output::printable(output))
         }
         (Outcome::Failed(error), _) => format!("cipherloom: {source}: {error}"),
-        (Outcome::Skipped, _) => format!("{source}: skipped, the output exists"),
+        (Outcome::Skipped, _) => format!("{source}: skipped, the name exists; not checked"),
         (Outcome::Done { .. }, Some(output)) => format!("{source} -> {}", output::printable(output)),
         (Outcome::Done { .. }, None) => format!("{source}: authentic"),
     }
@@ -156,7 +156,7 @@ impl<'s> Report<'s> {
         }
         let special = output::count(self.special_passed_over, "special file");
         for (number, part) in [
-            (skipped, format!("{skipped} skipped (the output exists)")),
+            (skipped, format!("{skipped} skipped (the name exists; not checked)")),
             (links, format!("{} copied", output::count(links, "link"))),
             (
                 self.links_passed_over,

@@ -12,7 +12,8 @@
 
 use crate::Error;
 use crate::circuit::Mode;
-use crate::keys::masks;
+use crate::circuit::counter::STRETCH_BLOCKS;
+use crate::keys;
 use cipherloom_kernels::Accelerator;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -23,7 +24,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub(crate) struct Task {
     pub(crate) mode: Mode,
     pub(crate) rounds: u32,
-    /// CTR: the first counter.
+    /// CTR: the first counter, whose stretch the whole piece is in.
     pub(crate) first: u128,
     /// CBC: the block in front.
     pub(crate) chain: [u8; 16],
@@ -35,7 +36,7 @@ pub(crate) trait Stages: Send {
     fn slots(&self) -> usize;
     /// Bytes of a piece at most, a multiple of 16.
     fn piece_bytes(&self) -> usize;
-    /// Takes the round keys' masks for the tasks to come.
+    /// Takes the masks for the tasks to come; those under way keep theirs.
     fn set_keys(&mut self, masks: &[u32]) -> Result<(), Error>;
     /// Begins a task on a free slot; `text` is copied.
     fn start(&mut self, slot: usize, task: &Task, text: &[u8]) -> Result<(), Error>;
@@ -55,6 +56,7 @@ pub(crate) struct Staged<S> {
     fault: OnceLock<Error>,
     is_idle: AtomicBool,
     most_slots: AtomicUsize,
+    most_piece_bytes: AtomicUsize,
 }
 
 impl<S: Stages> Staged<S> {
@@ -65,6 +67,7 @@ impl<S: Stages> Staged<S> {
             fault: OnceLock::new(),
             is_idle: AtomicBool::new(false),
             most_slots: AtomicUsize::new(usize::MAX),
+            most_piece_bytes: AtomicUsize::new(usize::MAX),
         }
     }
 
@@ -81,6 +84,11 @@ impl<S: Stages> Staged<S> {
     /// Has so many pieces under way at most.
     pub(crate) fn set_slots(&self, most: usize) {
         self.most_slots.store(most.max(1), Ordering::Relaxed);
+    }
+
+    /// Has pieces of so many bytes at most, a multiple of 16.
+    pub(crate) fn set_piece_bytes(&self, most: usize) {
+        self.most_piece_bytes.store(most, Ordering::Relaxed);
     }
 
     /// The device itself, for who measures it.
@@ -103,7 +111,8 @@ impl<S: Stages> Staged<S> {
         let (done, chain, ended) = self.with(|stages| {
             let mut progress = Progress { done: 0, chain: task.chain };
             let slots = stages.slots().min(self.most_slots.load(Ordering::Relaxed));
-            let ended = through(stages, slots, round_keys, &mut task, buffer, &mut progress);
+            let piece_bytes = stages.piece_bytes().min(self.most_piece_bytes.load(Ordering::Relaxed));
+            let ended = through(stages, [slots, piece_bytes], round_keys, &mut task, buffer, &mut progress);
             (progress.done, progress.chain, ended)
         });
         if let Err(error) = ended {
@@ -131,35 +140,57 @@ struct Piece {
 
 fn through<S: Stages>(
     stages: &mut S,
-    slots: usize,
+    [slots, piece_bytes]: [usize; 2],
     round_keys: &[[u8; 16]],
     task: &mut Task,
     buffer: &mut [u8],
     progress: &mut Progress,
 ) -> Result<(), Error> {
-    stages.set_keys(&masks(round_keys))?;
-    let piece_bytes = stages.piece_bytes();
-    let pieces = buffer.len().div_ceil(piece_bytes);
+    let mut stretch = None;
+    let mut begun = 0;
     let mut under_way: Vec<Option<Piece>> = (0..slots).map(|_| None).collect();
-    // One round more for each slot: they only finish what is under way.
-    for turn in 0..pieces + slots {
-        let slot = turn % slots;
+    for slot in (0..slots).cycle() {
         if let Some(piece) = under_way[slot].take() {
             stages.finish(slot, &mut buffer[piece.start..piece.end])?;
             *progress = Progress { done: piece.end, chain: piece.chain_after };
         }
-        if turn < pieces {
-            let start = turn * piece_bytes;
-            let end = buffer.len().min(start + piece_bytes);
-            stages.start(slot, task, &buffer[start..end])?;
-            task.first = task.first.wrapping_add((piece_bytes / 16) as u128);
-            if task.mode == Mode::CbcDecrypt {
-                task.chain = *buffer[start..end].last_chunk().expect("whole blocks");
+        let (start, end) = (begun, begun + task.length_of_piece(piece_bytes, buffer.len() - begun));
+        if start == end {
+            // What is still under way is finished in the order of the slots.
+            if under_way.iter().all(Option::is_none) {
+                break;
             }
-            under_way[slot] = Some(Piece { start, end, chain_after: task.chain });
+            continue;
         }
+        if stretch != Some(task.stretch()) {
+            stretch = Some(task.stretch());
+            stages.set_keys(&match task.mode {
+                Mode::Ctr => keys::of_counters(round_keys, task.first),
+                Mode::CbcDecrypt => keys::of_inverse(round_keys),
+            })?;
+        }
+        let text = &buffer[start..end];
+        stages.start(slot, task, text)?;
+        match task.mode {
+            Mode::Ctr => task.first = task.first.wrapping_add((text.len() / 16) as u128),
+            Mode::CbcDecrypt => task.chain = *text.last_chunk().expect("whole blocks"),
+        }
+        under_way[slot] = Some(Piece { start, end, chain_after: task.chain });
+        begun = end;
     }
     Ok(())
+}
+
+impl Task {
+    fn stretch(&self) -> u128 {
+        self.first / STRETCH_BLOCKS
+    }
+
+    /// Of what is left: no more than a slot holds, nor over the end of the counters' stretch.
+    fn length_of_piece(&self, most: usize, left: usize) -> usize {
+        let of_stretch = 16 * (STRETCH_BLOCKS - self.first % STRETCH_BLOCKS) as usize;
+        left.min(most).min(if self.mode == Mode::Ctr { of_stretch } else { usize::MAX })
+    }
 }
 
 impl<S> fmt::Debug for Staged<S> {

@@ -27,6 +27,7 @@ impl Error {
             | OutputExists
             | OutputConflict { .. }
             | Store { .. }
+            | NothingThere
             | LinkInDestination
             | SourceShrank
             | SourceChanged

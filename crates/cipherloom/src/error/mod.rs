@@ -184,7 +184,7 @@ pub enum Error {
         "line {line} of the identity file is not an age identity; such a line begins with AGE-SECRET-KEY-1 (plugin and SSH identities are not supported)"
     )]
     IdentityFile {
-        /// Line, from 1; 0 if the file has no identity at all.
+        /// Line, from 1.
         line: usize,
     },
     /// The identity file has only comments.
@@ -374,6 +374,9 @@ pub enum Error {
         /// The store's reason, and what to do about it.
         reason: String,
     },
+    /// A place in an object store holds nothing: no object has this name, none lies below it.
+    #[error("cannot list the bucket: nothing is there; check the prefix")]
+    NothingThere,
     /// Not the address of a place in an object store.
     #[error("{reason}")]
     Location {

@@ -202,12 +202,24 @@ fn os_str_between<'n>(stem: &'n [u8], _whole: &'n [u8]) -> Option<&'n OsStr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::{Keyset, Template};
+    use cipherloom_kernels::Backend;
 
     #[test]
     fn a_suffix_never_eats_the_whole_name() {
-        let job = Job { suffix: ".enc".into(), ..Job::new(Work::Copy, None) };
-        let mut name = OsString::new();
-        assert!(job.output_name(OsStr::new("a.txt"), &mut name));
-        assert_eq!(name, "a.txt");
+        let key = Keyset::generate(Template::default()).unwrap();
+        let format = Format::tink(key, Backend::best()).unwrap();
+        let job = |work| Job { suffix: ".enc".into(), ..Job::new(work, None) };
+        for opening in [Work::Decrypt(&format), Work::Verify(&format)] {
+            let opening = job(opening);
+            for name in [".enc", "..enc", "...enc", "a.txt"] {
+                assert_eq!(opening.names_output(OsStr::new(name)), None, "{name}");
+            }
+            for (name, plaintext) in [("a.txt.enc", "a.txt"), (".enc.enc", ".enc"), ("....enc", "...")] {
+                assert_eq!(opening.names_output(OsStr::new(name)), Some(plaintext.into()), "{name}");
+            }
+        }
+        assert_eq!(job(Work::Encrypt(&format)).names_output(OsStr::new(".enc")), Some(".enc.enc".into()));
+        assert_eq!(job(Work::Copy).names_output(OsStr::new(".enc")), Some(".enc".into()));
     }
 }

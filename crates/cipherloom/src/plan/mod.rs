@@ -16,6 +16,7 @@ mod tasks;
 
 pub use cost::{CipherCost, Estimate};
 pub use describe::Description;
+pub use device::{DeviceChoice, DeviceTimes, DeviceVerdict};
 pub use tasks::Task;
 
 use crate::Error;
@@ -123,6 +124,8 @@ pub struct Plan {
     pub(crate) shared: Vec<u32>,
     /// The machine's device, by its backend and name, if it takes part.
     device: Option<String>,
+    /// Every device that is known, and whether it pays.
+    devices: Vec<DeviceChoice>,
     /// What it should take.
     estimate: Estimate,
     /// The sum of all sizes.
@@ -152,7 +155,8 @@ impl Plan {
         let estimate = estimate.on(threads, machine);
         let lanes = if is_chained { request.backend.lanes() } else { 1 };
         let for_lanes = request.open_files.saturating_sub(SPARE_FILES + FILES_PER_WORKER * threads);
-        let slots = if is_chained { (for_lanes / (2 * threads)).clamp(1, 4 * lanes) } else { 1 };
+        // Two ends, and where there are no unnamed files the folder that the output's temporary name is in.
+        let slots = if is_chained { (for_lanes / (3 * threads)).clamp(1, 4 * lanes) } else { 1 };
 
         if is_chained {
             reasons.push(format!(
@@ -160,7 +164,7 @@ impl Plan {
                 request.backend.name()
             ));
         }
-        let device = device::choose(sizes, threads, machine, request, &mut reasons);
+        let (device, devices) = device::choose(sizes, threads, machine, request);
         let run_len = device.map_or(RUN_LEN, |device| device.call_bytes.clamp(RUN_LEN, device::LONGEST_RUN));
         let buffer_len = buffer_len(request, is_chained, lanes, run_len);
         Plan {
@@ -177,6 +181,7 @@ impl Plan {
             order: division.order,
             shared: division.shared,
             device: device.map(DeviceCosts::title),
+            devices,
             estimate,
             total_bytes,
             reasons,
@@ -199,6 +204,12 @@ impl Plan {
     #[must_use]
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
+    }
+
+    /// Every device that is known, and whether it pays.
+    #[must_use]
+    pub fn devices(&self) -> &[DeviceChoice] {
+        &self.devices
     }
 
     /// Checks that this is a plan for so many entries and such a request: tasks, lanes and buffers depend on these.

@@ -12,6 +12,7 @@ use std::str::FromStr;
 #[command(after_help = "\
 Examples:
   cipherloom encrypt books sealed --new-key key.json
+  cipherloom encrypt books sealed --new-key key.age --passphrase-file secret.txt
   cipherloom encrypt books sealed --key key.age --passphrase-file secret.txt
   cipherloom encrypt books sealed --key key.json --if-exists skip          resume a stopped run
   cipherloom encrypt books sealed --format raw --cipher aes-128-cbc --raw-key key.hex
@@ -22,12 +23,18 @@ pub struct EncryptArguments {
     pub tree: TreeArguments,
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Make this key file first; never overwrites one
+    /// Make this key file first; never overwrites one. Plain, or wrapped as with keygen
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     pub new_key: Option<PathBuf>,
     /// Kind and segment size of the key that --new-key makes
-    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true)]
+    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true, requires = "new_key")]
     pub template: Template,
+    /// Wrap the new key with a passphrase (asked for, or from --passphrase-file or CIPHERLOOM_PASSPHRASE)
+    #[arg(long, requires = "new_key", conflicts_with = "recipient")]
+    pub passphrase: bool,
+    /// Wrap the new key for the owner of this age public key (repeatable)
+    #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with = "passphrase_file")]
+    pub recipient: Vec<String>,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -172,15 +179,14 @@ pub struct FormatArguments {
     /// Allow one fixed --iv for several files in CTR mode, which reveals their XOR to anybody
     #[arg(long, help_heading = "Format and keys")]
     pub reuse_keystream_and_reveal_plaintext: bool,
-    /// Iterations of PBKDF2 for openssl
+    /// Iterations of PBKDF2 for openssl [default: 10000]
     #[arg(
         long,
         value_name = "N",
         value_parser = positive::<NonZeroU32>,
-        default_value = "10000",
         help_heading = "Format and keys"
     )]
-    pub pbkdf2_iterations: NonZeroU32,
+    pub pbkdf2_iterations: Option<NonZeroU32>,
     /// Context for cobblestone; must be the same for decryption
     #[arg(
         long,

@@ -12,56 +12,77 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 pub fn run(arguments: &KeygenArguments) -> anyhow::Result<ExitCode> {
-    if arguments.output.symlink_metadata().is_ok() {
-        return Err(exists(&arguments.output));
-    }
-    let keyset = Keyset::generate(arguments.template)?;
-    if arguments.passphrase {
-        let prompt = format!("New passphrase for {}: ", output::printable(&arguments.output));
-        let passphrase = passphrase::new(arguments.passphrase_file.as_deref(), &prompt)?;
-        write_new(&arguments.output, &wrapped::wrap(&keyset, &Lock::Passphrase(&passphrase))?)?;
-    } else if !arguments.recipient.is_empty() {
-        write_new(&arguments.output, &wrapped::wrap(&keyset, &Lock::Recipients(&arguments.recipient))?)?;
-    } else {
-        write_new(&arguments.output, keyset.to_json().as_bytes())?;
-    }
-    tell_made(&arguments.output, keyset.primary_id(), arguments.template);
+    let wrapping = Wrapping {
+        passphrase: arguments.passphrase,
+        passphrase_file: arguments.passphrase_file.as_deref(),
+        recipients: &arguments.recipient,
+    };
+    let (key, _) = NewKey::generate(&arguments.output, arguments.template, &wrapping)?;
+    key.write(false)?;
     Ok(ExitCode::Success)
 }
 
-/// A plain key file that is yet to be written, for a run that starts with making its key.
+/// What a new key file is wrapped with; with none of these it is plain.
+pub struct Wrapping<'a> {
+    /// A passphrase, from wherever there is one.
+    pub passphrase: bool,
+    /// The passphrase in this file.
+    pub passphrase_file: Option<&'a Path>,
+    pub recipients: &'a [String],
+}
+
+impl Wrapping<'_> {
+    /// What the key file at `path` will hold.
+    fn wrap(&self, keyset: &Keyset, path: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+        let contents = if self.passphrase || self.passphrase_file.is_some() {
+            let prompt = format!("New passphrase for {}: ", output::printable(path));
+            let passphrase = passphrase::new(self.passphrase_file, &prompt)?;
+            wrapped::wrap(keyset, &Lock::Passphrase(&passphrase))?
+        } else if !self.recipients.is_empty() {
+            wrapped::wrap(keyset, &Lock::Recipients(self.recipients))?
+        } else {
+            keyset.to_json().as_bytes().to_vec()
+        };
+        Ok(Zeroizing::new(contents))
+    }
+}
+
+/// A key file that is yet to be written, for a run that starts with making its key.
 pub struct NewKey<'p> {
     path: &'p Path,
-    json: Zeroizing<String>,
+    contents: Zeroizing<Vec<u8>>,
     id: u32,
     template: Template,
 }
 
-impl NewKey<'_> {
+impl<'p> NewKey<'p> {
     /// Generates a keyset for a key file at `path`, where none may be yet.
-    pub fn generate(path: &Path, template: Template) -> anyhow::Result<(NewKey<'_>, Keyset)> {
+    pub fn generate(
+        path: &'p Path,
+        template: Template,
+        wrapping: &Wrapping<'_>,
+    ) -> anyhow::Result<(NewKey<'p>, Keyset)> {
         if path.symlink_metadata().is_ok() {
             return Err(exists(path));
         }
         let keyset = Keyset::generate(template)?;
-        Ok((NewKey { path, json: keyset.to_json(), id: keyset.primary_id(), template }, keyset))
+        let contents = wrapping.wrap(&keyset, path)?;
+        Ok((NewKey { path, contents, id: keyset.primary_id(), template }, keyset))
     }
 
     /// Writes the key file.
     pub fn write(&self, is_quiet: bool) -> anyhow::Result<()> {
-        write_new(self.path, self.json.as_bytes())?;
+        write_new(self.path, &self.contents)?;
         if !is_quiet {
-            tell_made(self.path, self.id, self.template);
+            output::tell(format_args!(
+                "{}: made key {} ({}); keep a copy, nothing opens without it",
+                output::printable(self.path),
+                self.id,
+                self.template,
+            ));
         }
         Ok(())
     }
-}
-
-fn tell_made(path: &Path, id: u32, template: Template) {
-    output::tell(format_args!(
-        "{}: made key {id} ({template}); keep a copy, nothing opens without it",
-        output::printable(path),
-    ));
 }
 
 /// Writes a file that only its owner may read, and forces it to stable storage: what is encrypted with a lost key is

@@ -25,6 +25,9 @@ pub fn from_standard_input(
     if job.destination.as_deref() == Some(Path::new("-")) {
         refuse_standard_output(job, common)?;
     }
+    if job.destination.as_deref() == Some(Path::new("-")) && feeds_itself(&io::stdin()) {
+        return Err(usage(format!("standard input: {FEEDS_ITSELF}")));
+    }
     write_key()?;
     let mut source = io::stdin().lock();
     let summary = match job.destination.as_deref() {
@@ -48,11 +51,19 @@ pub fn to_standard_output(
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
     refuse_standard_output(job, common)?;
+    if tree.is_single_file && tree.entries.is_empty() {
+        return Err(usage(
+            "--include, --exclude or --shard leaves out the one file that should go to standard output",
+        ));
+    }
     let entry = tree.entries.first().filter(|_| tree.is_single_file);
     let entry =
         entry.ok_or_else(|| usage("only a single file goes to standard output; name a folder as DST"))?;
     let path = tree.root.join(&entry.name);
     let mut source = File::open(&path).with_context(|| output::printable(&path))?;
+    if feeds_itself(&source) {
+        return Err(usage(format!("{}: {FEEDS_ITSELF}", output::printable(&path))));
+    }
     write_key()?;
     let summary =
         to_output(|sink| translate(job, &mut source, sink)).with_context(|| output::printable(&path))?;
@@ -74,6 +85,40 @@ pub fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow
         return Err(usage("ciphertext is not for terminals; send standard output to a file or a pipe"));
     }
     Ok(())
+}
+
+/// Refuses a device, FIFO or socket as DST: a complete output takes its name, and would replace it.
+pub fn refuse_special(destination: &Path) -> anyhow::Result<()> {
+    match std::fs::metadata(destination) {
+        Ok(there) if !there.is_file() && !there.is_dir() => Err(usage(format!(
+            "{}: a device, FIFO or socket, which the output would replace; give `-` as DST and send standard output \
+             there",
+            output::printable(destination)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+const FEEDS_ITSELF: &str =
+    "standard output goes to the same file, which would grow without end; choose another one";
+
+/// Whether standard output is the file that is read, so that what is written would be read again.
+#[cfg(unix)]
+fn feeds_itself(source: &impl std::os::fd::AsFd) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let look =
+        |handle: std::os::fd::BorrowedFd<'_>| File::from(handle.try_clone_to_owned().ok()?).metadata().ok();
+    let (Some(source), Some(output)) = (look(source.as_fd()), look(std::os::fd::AsFd::as_fd(&io::stdout())))
+    else {
+        return false;
+    };
+    output.is_file() && (source.dev(), source.ino()) == (output.dev(), output.ino())
+}
+
+/// Elsewhere a file has no number to be known by.
+#[cfg(not(unix))]
+fn feeds_itself<S>(_source: &S) -> bool {
+    false
 }
 
 /// Does `translate` with standard output as its sink; says in errors whether something has come out.

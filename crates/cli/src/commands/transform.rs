@@ -1,19 +1,21 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
 
-use super::keygen::NewKey;
+use super::keygen::{NewKey, Wrapping};
+use super::nothing::Nothing;
 use super::stores::{self, StoreRun};
 use super::{plan, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
-    LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments, TreeArguments,
-    VerifyArguments,
+    IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments,
+    TreeArguments, VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use crate::{cache, device, keys, output};
 use anyhow::Context;
-use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, machine::Calibration};
+use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, address, machine::Calibration};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,7 +25,20 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
     let mut new_key = None;
     let format = match &arguments.new_key {
         Some(path) if arguments.format.format == FormatName::Tink => {
-            let (key, keyset) = NewKey::generate(path, arguments.template)?;
+            keys::refuse_foreign_options(&arguments.format)?;
+            keys::refuse_identity(&arguments.format)?;
+            if arguments.output.if_exists == IfExistsArgument::Skip {
+                return Err(usage(
+                    "--new-key with --if-exists skip would leave files under two keys; go on with the key that the outputs \
+                     have: --key FILE",
+                ));
+            }
+            let wrapping = Wrapping {
+                passphrase: arguments.passphrase,
+                passphrase_file: arguments.format.passphrase_file.as_deref(),
+                recipients: &arguments.recipient,
+            };
+            let (key, keyset) = NewKey::generate(path, arguments.template, &wrapping)?;
             new_key = Some(key);
             Format::tink(keyset, device::engine(&machine))?
         }
@@ -40,6 +55,7 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         formats: [None, Some(Arc::clone(&format))],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_seal(&arguments.tree),
     };
     run.go(source, arguments.output.dry_run, &write_key)
 }
@@ -55,6 +71,7 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&format)), None],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
@@ -77,6 +94,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&format)), None],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
     run.go(source, false, &|| Ok(()))
 }
@@ -84,8 +102,8 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let from = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
-    let to = Arc::new(keys::with_key(&arguments.format, &arguments.to, device::engine(&machine))?);
+    let (from, to) = keys::formats(&arguments.format, &arguments.to, device::engine(&machine))?;
+    let (from, to) = (Arc::new(from), Arc::new(to));
     let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
     let run = Run {
         verb: "re-keyed",
@@ -93,6 +111,7 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&from)), Some(Arc::clone(&to))],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
@@ -102,8 +121,14 @@ pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let mut job = Job::new(Work::Copy, None);
     place(&mut job, &source, &arguments.output)?;
-    let run =
-        Run { verb: "copied", job, formats: [None, None], machine: &machine, common: &arguments.common };
+    let run = Run {
+        verb: "copied",
+        job,
+        formats: [None, None],
+        machine: &machine,
+        common: &arguments.common,
+        nothing: Nothing::Warns,
+    };
     run.go(source, arguments.output.dry_run, &|| Ok(()))
 }
 
@@ -120,10 +145,11 @@ impl Source {
         if arguments.source == Path::new("-") {
             return Ok(Source::StandardInput);
         }
-        if stores::is_address(&arguments.source) {
+        stores::refuse_misspelt(&arguments.source)?;
+        if address::is_address(&arguments.source) {
             return stores::look(arguments, stores).map(Source::Listing);
         }
-        let path = stores::without_scheme(&arguments.source);
+        let path = address::without_scheme(&arguments.source);
         let tree = Tree::list(path, &arguments.selection()?);
         tree.map(Source::Tree).with_context(|| output::printable(path))
     }
@@ -202,11 +228,13 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
     };
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
-    let destination = stores::without_scheme(&output.destination);
-    if stores::is_address(destination) || matches!(source, Source::Listing(_)) {
+    stores::refuse_misspelt(&output.destination)?;
+    let destination = address::without_scheme(&output.destination);
+    if address::is_address(destination) || matches!(source, Source::Listing(_)) {
         job.destination = Some(destination.to_owned());
         return Ok(());
     }
+    stream::refuse_special(destination)?;
     let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
     if let Source::Tree(Tree { is_single_file: true, .. }) = source
         && !is_folder
@@ -250,6 +278,7 @@ struct Run<'r> {
     formats: [Option<Arc<Format>>; 2],
     machine: &'r Machine,
     common: &'r CommonArguments,
+    nothing: Nothing,
 }
 
 impl Run<'_> {
@@ -261,10 +290,10 @@ impl Run<'_> {
         dry_run: bool,
         write_key: &dyn Fn() -> anyhow::Result<()>,
     ) -> anyhow::Result<ExitCode> {
-        let Run { verb, job, formats, machine, common } = self;
+        let Run { verb, job, formats, machine, common, nothing } = self;
         warn_unauthenticated(&job, common);
         if stores::concerns(&source, &job) {
-            return stores::run(StoreRun { verb, job, formats, common, dry_run }, source, write_key);
+            return stores::run(StoreRun { verb, job, formats, common, dry_run, nothing }, source, write_key);
         }
         let to_output = job.destination.as_deref() == Some(Path::new("-"));
         if dry_run && (to_output || matches!(source, Source::StandardInput)) {
@@ -278,6 +307,7 @@ impl Run<'_> {
         if to_output {
             return stream::to_standard_output(verb, &tree, &job, common, write_key);
         }
+        nothing.of_tree(&tree, &job, verb)?;
         let plan = job.plan(&tree, machine, common.machine.threads);
         device::settle(&plan);
         let style = style(common);
@@ -288,18 +318,21 @@ impl Run<'_> {
         }
         let name = || output::printable(&output_path(&job));
         cipherloom::check(&tree, &job).with_context(name)?;
+        let interrupt = Interrupt::listen()?;
         write_key()?;
         if style == Style::Verbose {
             output::tell(plan::table(&plan, segment).trim_end());
         }
         let progress = Progress::default();
-        let work = || cipherloom::run(&tree, &plan, &job, &Printer { style, progress: &progress });
+        let printer = Printer { style, progress: &progress };
+        let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
         let ended = match style {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
             Style::Verbose | Style::Quiet | Style::Json => work(),
         };
         let summary = ended.with_context(name)?;
         Report::of_tree(&summary, &tree, &job).print(verb, style)?;
+        interrupt.check_run(job.destination.is_some())?;
         Ok(exit_code::of_summary(&summary))
     }
 }

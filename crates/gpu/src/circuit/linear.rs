@@ -1,7 +1,10 @@
 //! ShiftRows, MixColumns, AddRoundKey and their inverses (FIPS 197, sections 5.1.2 to 5.1.4 and 5.3) as sums of wires.
 //! Byte 4 c + r of the state is row r of column c.
+//!
+//! Sums are cut for processors that add three words in one instruction: MixColumns with its key takes 344 of them.
 
 use super::{STATE, Step, Wire};
+use std::ops::Range;
 
 /// Wire of bit `bit` of row `row` of column `column`.
 fn wire(row: usize, column: usize, bit: usize) -> Wire {
@@ -24,8 +27,9 @@ struct Sums {
 }
 
 impl Sums {
-    fn new() -> Sums {
-        Sums { steps: Vec::new(), next: STATE }
+    /// Whose temporaries begin at `next`.
+    fn from(next: Wire) -> Sums {
+        Sums { steps: Vec::new(), next }
     }
 
     fn sum(&mut self, wires: Vec<Wire>, key: Option<Wire>) -> Wire {
@@ -48,7 +52,7 @@ pub(super) fn add_key() -> Vec<Step> {
 
 /// ShiftRows, then the round key: the last round's.
 pub(super) fn shift_rows() -> Vec<Step> {
-    let mut sums = Sums::new();
+    let mut sums = Sums::from(STATE);
     let values: Vec<_> = places()
         .map(|(row, column, bit)| {
             let target = wire(row, column, bit);
@@ -60,7 +64,7 @@ pub(super) fn shift_rows() -> Vec<Step> {
 
 /// InvShiftRows alone, in front of the substitution (the two may be exchanged).
 pub(super) fn unshift_rows_unsubstituted() -> Vec<Step> {
-    let mut sums = Sums::new();
+    let mut sums = Sums::from(STATE);
     let values: Vec<_> = places()
         .map(|(row, column, bit)| {
             (wire(row, column, bit), sums.sum(vec![wire(row, column + 4 - row, bit)], None))
@@ -71,57 +75,73 @@ pub(super) fn unshift_rows_unsubstituted() -> Vec<Step> {
 
 /// ShiftRows, MixColumns, then the round key.
 pub(super) fn mix_columns_of_shifted() -> Vec<Step> {
-    let mut sums = Sums::new();
-    let values = mixed(&mut sums, &shifted, true);
+    let mut sums = Sums::from(STATE);
+    let values = mixed(&mut sums, &shifted);
     sums.into_state(&values)
 }
 
-/// The round key, then InvMixColumns: MixColumns of a state to whose rows 4 (a[r] + a[r+2]) was added before. Stands in one
-/// phase with [`unshift_rows_unsubstituted`], whose temporaries are the first.
-pub(super) fn unmix_columns() -> Vec<Step> {
-    let mut sums = Sums { next: 2 * STATE, ..Sums::new() };
-    let mut keyed = [0; STATE as usize];
-    for target in 0..STATE {
-        keyed[usize::from(target)] = sums.sum(vec![target], Some(target));
+/// The same for the first round, where only some bytes count (as they were before ShiftRows), and its key has what the others
+/// bring.
+pub(super) fn mix_columns_of_some(bytes: &Range<Wire>) -> Vec<Step> {
+    let mut sums = Sums::from(STATE);
+    let mut values = Vec::new();
+    for (row, column, bit) in places() {
+        let byte = |row| std::array::from_fn(|bit| shifted(row, column, bit));
+        let twice = [row, (row + 1) % 4].map(|row| double(&byte(row))[bit].clone());
+        let once = [1, 2, 3].map(|further| shifted((row + further) % 4, column, bit));
+        let terms = [twice.concat(), once.to_vec()].concat();
+        let target = wire(row, column, bit);
+        let there = terms.into_iter().filter(|term| bytes.contains(&(term / 8))).collect();
+        values.push((target, sums.sum(there, Some(STATE + target))));
     }
+    sums.into_state(&values)
+}
+
+/// InvMixColumns, then the round key (which is to be that of the equivalent inverse cipher): MixColumns of a state to whose rows
+/// 4 (a[r] + a[r+2]) was added before. Stands in one phase with [`unshift_rows_unsubstituted`], whose temporaries are the first.
+pub(super) fn unmix_columns() -> Vec<Step> {
+    let mut sums = Sums::from(2 * STATE);
     let mut prepared = [0; STATE as usize];
     for column in 0..4 {
         // Rows 0 and 2 share their sum, and so do rows 1 and 3.
         for pair in 0..2 {
             let rows = [pair, pair + 2];
-            let sum: [Wire; 8] = std::array::from_fn(|bit| {
-                sums.sum(rows.map(|row| keyed[usize::from(wire(row, column, bit))]).to_vec(), None)
-            });
+            let sum: [Wire; 8] =
+                std::array::from_fn(|bit| sums.sum(rows.map(|row| wire(row, column, bit)).to_vec(), None));
             for row in rows {
-                for (bit, terms) in quadruple(&sum).into_iter().enumerate() {
-                    let place = usize::from(wire(row, column, bit));
-                    let mut wires = terms;
-                    wires.push(keyed[place]);
-                    prepared[place] = sums.sum(wires, None);
+                for (bit, mut wires) in quadruple(&sum).into_iter().enumerate() {
+                    let place = wire(row, column, bit);
+                    wires.push(place);
+                    prepared[usize::from(place)] = sums.sum(wires, None);
                 }
             }
         }
     }
     let at = |row: usize, column: usize, bit: usize| prepared[usize::from(wire(row, column, bit))];
-    let values = mixed(&mut sums, &at, false);
+    let values = mixed(&mut sums, &at);
     sums.into_state(&values)
 }
 
-/// Row r becomes 2 (a[r] + a[r+1]) + a[r+1] + (a[r+2] + a[r+3]).
-fn mixed(sums: &mut Sums, at: &impl Fn(usize, usize, usize) -> Wire, with_key: bool) -> Vec<(Wire, Wire)> {
+/// MixColumns and the round key, by the sum u of a column's rows: row r becomes u + 2 (a[r] + a[r+1]) + a[r], and the
+/// middle of that for row r + 2 is the same with 2 u added.
+fn mixed(sums: &mut Sums, at: &dyn Fn(usize, usize, usize) -> Wire) -> Vec<(Wire, Wire)> {
     let mut values = Vec::new();
     for column in 0..4 {
-        let pairs: [[Wire; 8]; 4] = std::array::from_fn(|row| {
-            std::array::from_fn(|bit| {
-                sums.sum(vec![at(row, column, bit), at((row + 1) % 4, column, bit)], None)
-            })
-        });
-        for row in 0..4 {
-            for (bit, mut wires) in double(&pairs[row]).into_iter().enumerate() {
-                wires.extend([at((row + 1) % 4, column, bit), pairs[(row + 2) % 4][bit]]);
-                let target = wire(row, column, bit);
-                values.push((target, sums.sum(wires, with_key.then_some(target))));
+        let rows: [[Wire; 8]; 4] = std::array::from_fn(|row| std::array::from_fn(|bit| at(row, column, bit)));
+        let all: [Wire; 8] = std::array::from_fn(|bit| sums.sum(rows.map(|row| row[bit]).to_vec(), None));
+        let doubled = [&rows[0], &rows[1], &rows[2], &all].map(double);
+        let mut middles = [[0; 8]; 4];
+        for bit in 0..8 {
+            for row in 0..2 {
+                let terms = [doubled[row][bit].as_slice(), &doubled[row + 1][bit], &[all[bit]]].concat();
+                middles[row][bit] = sums.sum(terms, None);
+                let terms = [doubled[3][bit].as_slice(), &[middles[row][bit]]].concat();
+                middles[row + 2][bit] = sums.sum(terms, None);
             }
+        }
+        for (row, bit) in (0..4).flat_map(|row| (0..8).map(move |bit| (row, bit))) {
+            let target = wire(row, column, bit);
+            values.push((target, sums.sum(vec![middles[row][bit], rows[row][bit]], Some(target))));
         }
     }
     values

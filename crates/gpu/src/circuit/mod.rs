@@ -11,14 +11,19 @@
 //! its inverse map a state of equal bytes to itself, so the constant passes through them.
 //!
 //! ```text
-//! CTR     counter bits ^ key 0 │ rounds 1 … n-1: S, ShiftRows, MixColumns, key r │ S, ShiftRows, key n │ transpose
-//! CBC     transpose, key n │ rounds n-1 … 1: InvShiftRows, InvS, key r, InvMixColumns │ InvShiftRows, InvS, key 0 │ transpose
+//! CTR     counter bits ^ key 0, and round 1 of the bytes that differ (`counter`)
+//!         │ rounds 2 … n-1: S, ShiftRows, MixColumns, key r │ S, ShiftRows, key n │ transpose
+//! CBC     transpose, key n │ rounds n-1 … 1: InvShiftRows, InvS, InvMixColumns, key r │ InvShiftRows, InvS, key 0 │ transpose
 //! ```
 
+pub(crate) mod counter;
+mod evaluation;
 mod linear;
-mod substitution;
+pub(crate) mod substitution;
 mod transposition;
 
+#[cfg(test)]
+pub(crate) use evaluation::evaluate;
 pub(crate) use substitution::Gates;
 
 /// A place for 32 bits. The state's are 0 … 127; those above are temporary, and assigned once in a phase.
@@ -40,8 +45,8 @@ pub(crate) enum Step {
     Copy { target: Wire, source: Wire },
     /// Exchanges the bits of `low` above `shift` in each pair of groups with those of `high` below: half a transposition.
     Exchange { low: Wire, high: Wire, shift: u32, mask: u32 },
-    /// A bit of the thread's counter (bit `bit` of its 32-bit word `word`, the highest word first) for all its blocks.
-    CounterBit { target: Wire, word: usize, bit: u32 },
+    /// A bit of the lowest word of the thread's counter, for all its blocks.
+    CounterBit { target: Wire, bit: u32 },
     /// A value that is the same for every thread.
     Constant { target: Wire, value: u32 },
     /// The S-box, or its inverse, on the eight wires of a byte.
@@ -71,6 +76,8 @@ pub(crate) struct Circuit {
     pub(crate) begin: Vec<Step>,
     pub(crate) round: Vec<Step>,
     pub(crate) end: Vec<Step>,
+    /// The first of the rounds that are not in `begin`, counted from 1.
+    pub(crate) looped_from: u32,
 }
 
 impl Circuit {
@@ -85,9 +92,10 @@ impl Circuit {
             Mode::Ctr => Circuit {
                 mode,
                 substitution: substitution::forward(gates),
-                begin: counters(threads.trailing_zeros()),
+                begin: counter::first_round(threads.trailing_zeros()),
                 round: substituted(linear::mix_columns_of_shifted()).collect(),
                 end: substituted(linear::shift_rows()).chain(transposition::steps()).collect(),
+                looped_from: 2,
             },
             Mode::CbcDecrypt => Circuit {
                 mode,
@@ -104,6 +112,7 @@ impl Circuit {
                     .chain(linear::add_key())
                     .chain(transposition::steps())
                     .collect(),
+                looped_from: 1,
             },
         }
     }
@@ -124,22 +133,3 @@ pub(crate) const GROUP_BLOCKS: u32 = GROUP_THREADS * LANES;
 pub(crate) const GROUP_THREADS: u32 = 64;
 /// Blocks of a thread.
 pub(crate) const LANES: u32 = 32;
-
-/// The counters of a thread's blocks, with the first round key. The lowest bits are the thread's number, the five from
-/// `lane_shift` on the lane's, which gives five constants.
-fn counters(lane_shift: u32) -> Vec<Step> {
-    const LANE_BITS: [u32; 5] = [0xaaaa_aaaa, 0xcccc_cccc, 0xf0f0_f0f0, 0xff00_ff00, 0xffff_0000];
-    let mut steps = Vec::new();
-    for target in 0..STATE {
-        let (byte, bit_of_byte) = (target / 8, u32::from(target % 8));
-        let word = usize::from(byte / 4);
-        let bit = 8 * (3 - u32::from(byte % 4)) + bit_of_byte;
-        let lane_bit = bit.checked_sub(lane_shift).and_then(|place| LANE_BITS.get(place as usize));
-        steps.push(match lane_bit {
-            Some(value) if word == 3 => Step::Constant { target, value: *value },
-            _ => Step::CounterBit { target, word, bit },
-        });
-    }
-    steps.extend(linear::add_key());
-    steps
-}

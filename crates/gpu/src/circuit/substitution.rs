@@ -18,7 +18,7 @@ pub(crate) enum Gates {
 }
 
 /// S(x) + 0x63.
-pub(super) fn forward(gates: Gates) -> Function {
+pub(crate) fn forward(gates: Gates) -> Function {
     let mut wires: HashMap<String, Wire> = (0..8).map(|bit| (format!("x{}", 7 - bit), bit)).collect();
     let text = match gates {
         Gates::Two => include_str!("substitution.gates"),
@@ -89,7 +89,6 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interpreter::evaluate;
 
     /// From the definition: the inverse in GF(2^8), and the affine map (FIPS 197, section 5.1.1).
     fn defined(byte: u8) -> u8 {
@@ -106,14 +105,9 @@ mod tests {
     }
 
     fn apply(function: &Function, byte: u8) -> u8 {
-        let mut wires: Vec<u32> = (0..8).map(|bit| u32::from(byte >> bit & 1)).collect();
-        wires.resize(8 + function.steps.len(), 0);
-        evaluate(&function.steps, &mut wires, &[], None);
-        function
-            .outputs
-            .iter()
-            .rev()
-            .fold(0, |value, wire| value << 1 | (wires[usize::from(*wire)] & 1) as u8)
+        let inputs = std::array::from_fn(|bit| u32::from(byte >> bit & 1));
+        let outputs = function.apply(inputs, &mut vec![0; function.wires()]);
+        outputs.iter().rev().fold(0, |value, wire| value << 1 | (wire & 1) as u8)
     }
 
     #[test]

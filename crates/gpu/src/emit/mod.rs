@@ -18,8 +18,8 @@ pub(crate) trait Language {
     fn substitute(&self, variables: [String; 8]) -> String;
     /// The mask at this place of the round whose masks begin at `k`.
     fn key(&self, place: Wire) -> String;
-    /// The loop over rounds, with `k` set in front of `body`.
-    fn rounds(&self, mode: Mode, body: &str) -> String;
+    /// The loop over the rounds from `first` on, with `k` set in front of `body`.
+    fn rounds(&self, mode: Mode, first: u32, body: &str) -> String;
     /// Sets the place where a round's masks begin: of round 0, or of the last.
     fn round_key(&self, is_last: bool) -> String;
     /// Reads the block at `q` of the source into four variables.
@@ -43,7 +43,7 @@ fn lines(language: &dyn Language, steps: &[Step], variables: Wire) -> String {
             }
             Step::Product { target, factors: [a, b] } => (*target, format!("{} & {}", name(*a), name(*b))),
             Step::Copy { target, source } => (*target, name(*source)),
-            Step::CounterBit { target, word, bit } => (*target, format!("0u - ((c{word} >> {bit}u) & 1u)")),
+            Step::CounterBit { target, bit } => (*target, format!("0u - ((c3 >> {bit}u) & 1u)")),
             Step::Constant { target, value } => (*target, format!("{value:#010x}u")),
             Step::Lookup { target, table, inputs } => {
                 text.push_str(&language.lookup(&name(*target), *table, inputs.map(name)));
@@ -80,7 +80,7 @@ fn function(language: &dyn Language, function: &Function) -> (String, [String; 8
 }
 
 /// A kernel's body. In front of it stand `thread` (the number of this thread's first block in the dispatch, `skip`
-/// included), `c0` … `c3` (its counter, the highest word first), `skip`, `blocks` and `rounds`.
+/// included), `c3` (its counter's lowest word), `skip`, `blocks` and `rounds`.
 fn body(language: &dyn Language, circuit: &Circuit) -> String {
     let mut text = variables(language);
     let place = |lane: u32| format!("thread + {}u - skip", GROUP_THREADS * lane);
@@ -116,15 +116,14 @@ pub(crate) fn phases(language: &dyn Language, circuit: &Circuit) -> String {
     [
         language.round_key(!is_ctr),
         whole(lines(language, &circuit.begin, STATE)),
-        language.rounds(circuit.mode, &lines(language, &circuit.round, STATE)),
+        language.rounds(circuit.mode, circuit.looped_from, &lines(language, &circuit.round, STATE)),
         language.round_key(is_ctr),
         whole(lines(language, &circuit.end, STATE)),
     ]
     .concat()
 }
 
-/// The lines that set `thread` and the counter from `group` and `thread_of_group`: the group's first counter is a
-/// multiple of [`GROUP_BLOCKS`], so a carry comes only from the group's own number.
+/// The lines that set `thread` and the counter from `group` and `thread_of_group`. No carry leaves a stretch.
 fn counter(language: &dyn Language) -> String {
     [
         language.declare("start", &format!("group * {GROUP_BLOCKS}u")),

@@ -33,12 +33,7 @@ let low = parameters.counter.w;
 let blocks = parameters.blocks;
 let skip = parameters.skip;
 let rounds = parameters.rounds;
-{counter}let carry = select(0u, 1u, low + start < low);
-let c2 = parameters.counter.z + carry;
-let carry2 = select(0u, carry, c2 == 0u);
-let c1 = parameters.counter.y + carry2;
-let c0 = parameters.counter.x + select(0u, carry2, c1 == 0u);
-var k: u32;
+{counter}var k: u32;
 {body}}}
 ",
         substitution(&circuit.substitution)
@@ -88,12 +83,12 @@ impl Language for Wgsl {
         format!("keys[k + {place}u]")
     }
 
-    fn rounds(&self, mode: Mode, body: &str) -> String {
-        let head = match mode {
-            Mode::Ctr => "for (var round = 1u; round < rounds; round++)",
-            Mode::CbcDecrypt => "for (var round = rounds - 1u; round > 0u; round--)",
+    fn rounds(&self, mode: Mode, first: u32, body: &str) -> String {
+        let key = match mode {
+            Mode::Ctr => "round",
+            Mode::CbcDecrypt => "(rounds - round)",
         };
-        format!("{head} {{\nk = 128u * round;\n{body}}}\n")
+        format!("for (var round = {first}u; round < rounds; round++) {{\nk = 128u * {key};\n{body}}}\n")
     }
 
     fn round_key(&self, is_last: bool) -> String {

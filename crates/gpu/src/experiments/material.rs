@@ -1,20 +1,21 @@
 //! What a worker's kernel is given of the key, in the place of the product's masks ([`crate::keys`]).
 //!
 //! ```text
-//! Tile, Direct   128 masks a round
+//! Tile, Direct   128 masks a round, for a stretch of counters
 //! Tables         0 … 59 the rounds' words, little-endian │ 60 … 63 nothing │ 64 … 319 the table
 //! ```
 
 use super::Worker;
-use crate::keys::{MOST_MASKS, masks};
+use crate::keys::{self, MOST_MASKS};
 use zeroize::Zeroizing;
 
 /// Where the table begins.
 pub(super) const TABLE: usize = 64;
 
-pub(super) fn material(worker: Worker, round_keys: &[[u8; 16]]) -> Zeroizing<Vec<u32>> {
+/// `counter`: one of the stretch that the launch is in.
+pub(super) fn material(worker: Worker, round_keys: &[[u8; 16]], counter: u128) -> Zeroizing<Vec<u32>> {
     match worker {
-        Worker::Tile(_) | Worker::Direct => masks(round_keys),
+        Worker::Tile(_) | Worker::Direct => keys::of_counters(round_keys, counter),
         Worker::Tables(_) => {
             let mut words = Zeroizing::new(vec![0; MOST_MASKS]);
             for (place, word) in words.iter_mut().zip(round_keys.iter().flat_map(|key| key.as_chunks().0)) {

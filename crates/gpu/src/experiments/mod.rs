@@ -18,7 +18,7 @@ mod texts;
 #[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 #[cfg(feature = "wgpu")]
 mod webgpu;
 
@@ -28,6 +28,7 @@ pub use cuda::{CudaBench, CudaProgram};
 pub use webgpu::{WebGpuBench, WebGpuProgram};
 
 use crate::Error;
+use crate::circuit::counter::STRETCH_BLOCKS;
 use crate::circuit::{Circuit, GROUP_THREADS, Gates, LANES, Mode, STATE, Step};
 
 /// How a worker does its part.
@@ -110,8 +111,9 @@ impl Worker {
 fn operations(rounds: u32) -> u32 {
     let circuit = Circuit::new(Mode::Ctr, Gates::Three);
     let cost = |steps: &[Step]| -> u32 { steps.iter().map(|step| operation(step, &circuit)).sum() };
-    // The last line: the text is added, one for each word of 32 blocks.
-    cost(&circuit.begin) + (rounds - 1) * cost(&circuit.round) + cost(&circuit.end) + u32::from(STATE)
+    let looped = (rounds - circuit.looped_from) * cost(&circuit.round);
+    // At last the text is added, one for each word of 32 blocks.
+    cost(&circuit.begin) + looped + cost(&circuit.end) + u32::from(STATE)
 }
 
 fn operation(step: &Step, circuit: &Circuit) -> u32 {
@@ -157,18 +159,35 @@ pub trait Bench {
 /// A launch's numbers.
 #[derive(Debug, Clone, Copy)]
 struct Launch {
-    /// The counter of the first turn's first block, highest word first.
-    counter: [u32; 4],
-    /// Blocks of the message, and those in front of it in the first turn.
+    /// The counter of its first turn's first block.
+    first: u128,
+    /// Blocks of the message up to its last one.
     blocks: u32,
+    /// Blocks of its first turn in front of the message, modulo 2^32; in a later launch, those of the message in front of its first
+    /// turn, taken negative.
     skip: u32,
 }
 
 impl Launch {
-    fn new(worker: Worker, first: u128, bytes: usize) -> Launch {
-        let skip = (first % u128::from(worker.turn_blocks())) as u32;
-        let aligned = first - u128::from(skip);
-        let counter = [96, 64, 32, 0].map(|shift| (aligned >> shift) as u32);
-        Launch { counter, blocks: bytes.div_ceil(16) as u32, skip }
+    /// Those that a message needs: one for each stretch of counters.
+    fn all(worker: Worker, first: u128, bytes: usize) -> Vec<Launch> {
+        let blocks = bytes.div_ceil(16) as u32;
+        let mut launches = Vec::new();
+        let mut done = 0;
+        while done < blocks {
+            let counter = first.wrapping_add(u128::from(done));
+            let front = (counter % u128::from(worker.turn_blocks())) as u32;
+            let left = (STRETCH_BLOCKS - counter % STRETCH_BLOCKS) as u32;
+            let end = blocks.min(done + left);
+            let skip = front.wrapping_sub(done);
+            launches.push(Launch { first: counter - u128::from(front), blocks: end, skip });
+            done = end;
+        }
+        launches
+    }
+
+    /// The counter, highest word first.
+    fn counter(&self) -> [u32; 4] {
+        [96, 64, 32, 0].map(|shift| (self.first >> shift) as u32)
     }
 }

@@ -49,13 +49,14 @@ pub(super) fn cuda(worker: Worker) -> String {
         Worker::Direct => String::new(),
         Worker::Tables(_) => format!("SHARED(u32, tables, {words});\n"),
     };
+    let resident = if matches!(worker, Worker::Tables(_)) { 1 } else { cuda::resident(Mode::Ctr, threads) };
     let circuit = circuit(worker, Gates::Three);
     let substitution =
         circuit.as_ref().map_or_else(String::new, |circuit| cuda::substitution(&name, &circuit.substitution));
     let body = body(worker, circuit.as_ref(), &cuda::Cuda, &Words::CUDA)
         .replace("substitute(", &format!("substitute_{name}("));
     format!(
-        "{substitution}KERNEL({threads}) {name}{} {{
+        "{substitution}KERNEL({threads}, {resident}) {name}{} {{
 {private}const u32 worker = blockIdx.x;
 const u32 workers = gridDim.x;
 const u32 t = threadIdx.x;
@@ -79,15 +80,11 @@ struct Words {
     count: &'static str,
     barrier: &'static str,
     key: &'static str,
-    /// A truth value as 0 or 1.
-    bit: [&'static str; 2],
 }
 
 impl Words {
-    const WGSL: Words =
-        Words { count: "var", barrier: "workgroupBarrier();\n", key: "keys", bit: ["select(0u, 1u, ", ")"] };
-    const CUDA: Words =
-        Words { count: "u32", barrier: "__syncthreads();\n", key: "keys.masks", bit: ["(u32)(", ")"] };
+    const WGSL: Words = Words { count: "var", barrier: "workgroupBarrier();\n", key: "keys" };
+    const CUDA: Words = Words { count: "u32", barrier: "__syncthreads();\n", key: "keys.masks" };
 }
 
 fn body(worker: Worker, circuit: Option<&Circuit>, language: &dyn Language, words: &Words) -> String {
@@ -111,7 +108,7 @@ fn body(worker: Worker, circuit: Option<&Circuit>, language: &dyn Language, word
     let _ =
         writeln!(text, "{end}for ({count} turn = worker * turns / workers; turn < end; turn = turn + 1u) {{");
     text.push_str(&language.declare("start", &format!("turn * {turn_blocks}u")));
-    text.push_str(&counter(language, words));
+    text.push_str(&counter(language));
     match (worker, circuit) {
         (Worker::Tables(tables), _) => text.push_str(&lookups(tables, language, words)),
         (_, None) => unreachable!("bit planes have a circuit"),
@@ -153,19 +150,9 @@ fn body(worker: Worker, circuit: Option<&Circuit>, language: &dyn Language, word
     text
 }
 
-/// The thread's counter `c0` … `c3`, and `start`, the turn's first block (`skip` included). A turn's first counter is a multiple
-/// of its blocks, so a carry comes only from the turn's own number.
-fn counter(language: &dyn Language, words: &Words) -> String {
-    let bit = |condition: &str| format!("{}{condition}{}", words.bit[0], words.bit[1]);
-    [
-        language.declare("c3", "low + start + t"),
-        language.declare("carry", &bit("low + start < low")),
-        language.declare("c2", "lower + carry"),
-        language.declare("carry2", &format!("carry & {}", bit("c2 == 0u"))),
-        language.declare("c1", "upper + carry2"),
-        language.declare("c0", &format!("high + (carry2 & {})", bit("c1 == 0u"))),
-    ]
-    .concat()
+/// The lowest word of the thread's counter. A launch stays in a stretch, so no carry leaves it.
+fn counter(language: &dyn Language) -> String {
+    language.declare("c3", "low + start + t")
 }
 
 /// One block by look-ups. A column's byte r comes from row r of column j + r (ShiftRows), the lowest byte first.
@@ -188,9 +175,8 @@ fn lookups(tables: u32, language: &dyn Language, words: &Words) -> String {
         }
     };
     let mut text = String::new();
-    for word in 0..4 {
+    for (word, c) in ["high", "upper", "lower", "c3"].into_iter().enumerate() {
         text.push_str(&language.variable(&format!("s{word}")));
-        let c = format!("c{word}");
         let swapped =
             format!("({c} >> 24u) | (({c} >> 8u) & 0xff00u) | (({c} << 8u) & 0xff0000u) | ({c} << 24u)");
         let _ = writeln!(text, "s{word} = ({swapped}) ^ {key}[{word}];");

@@ -21,7 +21,8 @@ pub struct WebGpuProgram {
 #[derive(Debug)]
 pub struct WebGpuBench {
     program: WebGpuProgram,
-    bound: wgpu::BindGroup,
+    /// One for each launch.
+    bound: Vec<wgpu::BindGroup>,
     /// Mapped for writing between copies.
     upload: wgpu::Buffer,
     source: wgpu::Buffer,
@@ -84,16 +85,21 @@ impl WebGpuBench {
         let WebGpuProgram { context, pipeline, worker } = program;
         let keys = round_keys(key);
         let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-        let Launch { counter: [a, b, c, d], blocks, skip } = Launch::new(*worker, first, length);
-        let parameters = words(&[a, b, c, d, blocks, skip, keys.len() as u32 - 1, 0]);
-        let parameters = context.filled(&parameters, BufferUsages::UNIFORM)?;
-        let masks = context.filled(&words(&material(*worker, &keys)), BufferUsages::STORAGE)?;
-        let bytes = 16 * u64::from(blocks);
+        let bytes = length.next_multiple_of(16) as u64;
         let upload = context.buffer(bytes, BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC)?;
         let source = context.buffer(bytes, BufferUsages::STORAGE | BufferUsages::COPY_DST)?;
         let sink = context.buffer(bytes, BufferUsages::STORAGE | BufferUsages::COPY_SRC)?;
         let landing = context.buffer(bytes, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
-        let bound = context.bind(pipeline, &[&source, &sink, &masks, &parameters])?;
+        let bind = |launch: Launch| {
+            let [a, b, c, d] = launch.counter();
+            let parameters = words(&[a, b, c, d, launch.blocks, launch.skip, keys.len() as u32 - 1, 0]);
+            let parameters = context.filled(&parameters, BufferUsages::UNIFORM)?;
+            let masks = words(&material(*worker, &keys, launch.first));
+            let masks = context.filled(&masks, BufferUsages::STORAGE)?;
+            context.bind(pipeline, &[&source, &sink, &masks, &parameters])
+        };
+        let bound =
+            Launch::all(*worker, first, length).into_iter().map(bind).collect::<Result<_, Error>>()?;
         let clock = if context.report().timestamps { Some(Clock::new(context)?) } else { None };
         context.map(&upload, MapMode::Write)?;
         context.wait(None)?;
@@ -128,8 +134,10 @@ impl WebGpuBench {
         self.program.context.submit(|encoder| {
             let mut pass = encoder.begin_compute_pass(&descriptor);
             pass.set_pipeline(&self.program.pipeline);
-            pass.set_bind_group(0, &self.bound, &[]);
-            pass.dispatch_workgroups(workers, 1, 1);
+            for bound in &self.bound {
+                pass.set_bind_group(0, bound, &[]);
+                pass.dispatch_workgroups(workers, 1, 1);
+            }
         })?;
         self.program.context.wait(None)?;
         let outside = start.elapsed().as_secs_f64();

@@ -118,6 +118,22 @@ fn a_device_that_fails_at_any_step_leaves_the_rest_to_the_cpu() {
 }
 
 #[test]
+fn counters_that_leave_their_stretch_are_cut_there() {
+    let key = noise(16);
+    let cpu = Aes::new(&key, Backend::Soft).unwrap();
+    let stretch = crate::circuit::counter::STRETCH_BLOCKS;
+    // At the end of a piece, in the midst of one, and over the end of the counters themselves.
+    for first in [7 * stretch - 1024, (1 << 64) - 1500, u128::MAX - 99] {
+        let staged = Staged::new("frail".to_owned(), Frail::after(1000));
+        let text = noise(3 * (16 << 10) + 9);
+        let (mut expected, mut got) = (text.clone(), text);
+        cpu.ctr_xor(&first.to_be_bytes(), 0, &mut expected);
+        assert_eq!(staged.ctr_xor(&crate::self_test::round_keys(&key), first, &mut got), got.len());
+        assert!(got == expected, "{first:#x}");
+    }
+}
+
+#[test]
 fn small_pieces_and_idle_devices_are_left_alone() {
     let frail = Frail::after(100);
     let device = Staged::new("frail".to_owned(), frail);

@@ -1,10 +1,10 @@
 //! A run over stores: the same words, events, progress and exit codes as one over folders.
 
-use super::interrupt::Interrupt;
 use super::{Source, StoreRun, plan, stream};
 use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
 use crate::commands::transform::style;
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
@@ -94,10 +94,13 @@ pub fn run(
     };
     let summary = ended.with_context(name)?;
     Report::of_run(&summary, inventory.links(), inventory.passed_over()).print(run.verb, style)?;
-    interrupt.check(match errand.destination {
-        Some(_) => "what was complete stands; run again with --if-exists skip to go on",
-        None => "the rest was not looked at",
-    })?;
+    interrupt.check_run(errand.destination.is_some())?;
+    run.nothing.of_run(
+        &summary,
+        &output::printable(&inventory.place().address()),
+        run.verb,
+        inventory.passed_over().excluded,
+    )?;
     Ok(exit_code::of_summary(&summary))
 }
 
