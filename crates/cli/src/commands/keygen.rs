@@ -85,6 +85,38 @@ impl<'p> NewKey<'p> {
     }
 }
 
+/// The key that a run starts with making, if it does.
+pub struct FirstKey<'k> {
+    key: Option<&'k NewKey<'k>>,
+    is_quiet: bool,
+}
+
+impl<'k> FirstKey<'k> {
+    /// For a run whose keys are all there.
+    pub const NONE: FirstKey<'static> = FirstKey { key: None, is_quiet: true };
+
+    pub fn new(key: Option<&'k NewKey<'k>>, is_quiet: bool) -> FirstKey<'k> {
+        FirstKey { key, is_quiet }
+    }
+
+    /// Writes the key file: when nothing but the run itself can fail any more.
+    pub fn write(&self) -> anyhow::Result<()> {
+        self.key.map_or(Ok(()), |key| key.write(self.is_quiet))
+    }
+
+    /// After a run that could not start, so that nothing was written with the key: removes the key file again, on which
+    /// the repeated command would fail.
+    pub fn take_back(&self) {
+        let Some(NewKey { path, .. }) = self.key else { return };
+        if std::fs::remove_file(path).is_ok() && !self.is_quiet {
+            output::tell(format_args!(
+                "{}: removed again; nothing was made with it",
+                output::printable(path)
+            ));
+        }
+    }
+}
+
 /// Writes a file that only its owner may read, and forces it to stable storage: what is encrypted with a lost key is
 /// lost too.
 fn write_new(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
