@@ -148,7 +148,7 @@ pub struct OutputArguments {
     /// Force every output to stable storage before it gets its name
     #[arg(long)]
     pub durable: bool,
-    /// Only show the plan
+    /// Only show the plan; with -v which file goes where, too
     #[arg(long)]
     pub dry_run: bool,
 }

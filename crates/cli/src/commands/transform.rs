@@ -11,7 +11,7 @@ use crate::arguments::{
 };
 use crate::exit_code::{self, ExitCode, usage};
 use crate::progress::Progress;
-use crate::report::{Printer, Report, Style};
+use crate::report::{self, Printer, Report, Style};
 use crate::{cache, device, keys, output};
 use anyhow::Context;
 use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, machine::Calibration};
@@ -303,12 +303,15 @@ impl Run<'_> {
         device::settle(&plan);
         let style = style(common);
         let segment = formats_of(&job).map(|format| format.layout().segment).max();
+        let name = || output::printable(&output_path(&job));
+        cipherloom::check(&tree, &job).with_context(name)?;
         if dry_run {
+            if common.verbose {
+                report::foretell(&tree, &job, style)?;
+            }
             plan::print(&plan, segment, common.json)?;
             return Ok(ExitCode::Success);
         }
-        let name = || output::printable(&output_path(&job));
-        cipherloom::check(&tree, &job).with_context(name)?;
         new_key.write()?;
         if style == Style::Verbose {
             output::tell(plan::table(&plan, segment).trim_end());
