@@ -16,6 +16,7 @@
 //! - [`Draft`], [`on_workers`], [`on_watched_workers`]: outputs and threads for those who write a format of their own.
 //! - [`Pieces`], [`SourceFile`]: the same translation for those who fetch and send the bytes themselves.
 //! - [`Observer`], [`Summary`]: what a run tells.
+//! - [`address`]: whether a source or destination is a path, or the address of a place in a store.
 #![forbid(unsafe_code)]
 
 pub mod format;
@@ -38,4 +39,5 @@ pub use pipeline::{
 };
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};
+pub use tree::address;
 pub use tree::{Attributes, Directory, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted};

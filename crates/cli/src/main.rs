@@ -6,6 +6,7 @@ mod cache;
 mod commands;
 mod device;
 mod exit_code;
+mod interrupt;
 mod keys;
 mod open_files;
 mod output;

@@ -10,11 +10,12 @@ use crate::arguments::{
     TreeArguments, VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::report::{self, Printer, Report, Style};
 use crate::{cache, device, keys, output};
 use anyhow::Context;
-use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, machine::Calibration};
+use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, address, machine::Calibration};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -145,10 +146,10 @@ impl Source {
             return Ok(Source::StandardInput);
         }
         stores::refuse_misspelt(&arguments.source)?;
-        if stores::is_address(&arguments.source) {
+        if address::is_address(&arguments.source) {
             return stores::look(arguments, stores).map(Source::Listing);
         }
-        let path = stores::without_scheme(&arguments.source);
+        let path = address::without_scheme(&arguments.source);
         let tree = Tree::list(path, &arguments.selection()?);
         tree.map(Source::Tree).with_context(|| output::printable(path))
     }
@@ -225,8 +226,8 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
     stores::refuse_misspelt(&output.destination)?;
-    let destination = stores::without_scheme(&output.destination);
-    if stores::is_address(destination) || matches!(source, Source::Listing(_)) {
+    let destination = address::without_scheme(&output.destination);
+    if address::is_address(destination) || matches!(source, Source::Listing(_)) {
         job.destination = Some(destination.to_owned());
         return Ok(());
     }
@@ -312,12 +313,14 @@ impl Run<'_> {
             plan::print(&plan, segment, common.json)?;
             return Ok(ExitCode::Success);
         }
+        let interrupt = Interrupt::listen()?;
         new_key.write()?;
         if style == Style::Verbose {
             output::tell(plan::table(&plan, segment).trim_end());
         }
         let progress = Progress::default();
-        let work = || cipherloom::run(&tree, &plan, &job, &Printer { style, progress: &progress });
+        let printer = Printer { style, progress: &progress };
+        let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
         let ended = match style {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
             Style::Verbose | Style::Quiet | Style::Json => work(),
@@ -325,6 +328,7 @@ impl Run<'_> {
         // Such an error comes before anything was made.
         let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
         Report::of_tree(&summary, &tree, &job).print(verb, style)?;
+        interrupt.check_run(job.destination.is_some())?;
         Ok(exit_code::of_summary(&summary))
     }
 }

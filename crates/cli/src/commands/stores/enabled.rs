@@ -1,11 +1,11 @@
 //! A run over stores: the same words, events, progress and exit codes as one over folders.
 
-use super::interrupt::Interrupt;
 use super::{Source, StoreRun, plan, stream};
 use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
 use crate::commands::keygen::FirstKey;
 use crate::commands::transform::style;
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
@@ -92,10 +92,7 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
     // Such an error comes before anything was made.
     let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
     Report::of_run(&summary, inventory.links(), inventory.passed_over()).print(run.verb, style)?;
-    interrupt.check(match errand.destination {
-        Some(_) => "what was complete stands; run again with --if-exists skip to go on",
-        None => "the rest was not looked at",
-    })?;
+    interrupt.check_run(errand.destination.is_some())?;
     run.nothing.of_run(
         &summary,
         &output::printable(&inventory.place().address()),

@@ -6,8 +6,6 @@ mod disabled;
 #[cfg(feature = "stores")]
 mod enabled;
 #[cfg(feature = "stores")]
-mod interrupt;
-#[cfg(feature = "stores")]
 mod plan;
 #[cfg(feature = "stores")]
 mod stream;
@@ -22,6 +20,7 @@ use super::transform::Source;
 use crate::arguments::CommonArguments;
 use crate::exit_code::usage;
 use crate::output;
+use cipherloom::address::is_address;
 use cipherloom::{Format, Job};
 use std::path::Path;
 use std::sync::Arc;
@@ -40,20 +39,6 @@ pub struct StoreRun<'r> {
     pub common: &'r CommonArguments,
     pub dry_run: bool,
     pub nothing: Nothing,
-}
-
-/// Whether this is the address of a place in a store.
-pub fn is_address(path: &Path) -> bool {
-    let scheme = path.to_str().and_then(|text| text.split_once("://"));
-    scheme.is_some_and(|(scheme, _)| {
-        scheme != "file" && !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
-}
-
-/// `file:///folder` as `/folder`.
-pub fn without_scheme(path: &Path) -> &Path {
-    let folder = path.to_str().and_then(|text| text.strip_prefix("file://"));
-    folder.filter(|folder| folder.starts_with('/')).map_or(path, Path::new)
 }
 
 /// Refuses what looks like an address and would be taken for a path: outputs would go to a folder named `s3:`.
@@ -81,18 +66,6 @@ pub fn concerns(source: &Source, job: &Job<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_are_told_from_paths() {
-        for address in ["s3://bucket/a", "gs://bucket", "ftp://host"] {
-            assert!(is_address(Path::new(address)), "{address}");
-        }
-        for path in ["books", "file:///books", "a b://c", "://", "/s3:/x"] {
-            assert!(!is_address(Path::new(path)), "{path}");
-        }
-        assert_eq!(without_scheme(Path::new("file:///a b")), Path::new("/a b"));
-        assert_eq!(without_scheme(Path::new("file://host/a")), Path::new("file://host/a"));
-    }
 
     #[test]
     fn addresses_with_a_slash_too_few_are_no_paths() {

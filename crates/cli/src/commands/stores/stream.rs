@@ -2,10 +2,10 @@
 
 use super::StoreRun;
 use super::enabled::{access, limit, work};
-use super::interrupt::Interrupt;
 use crate::commands::keygen::FirstKey;
 use crate::commands::stream::{finish, refuse_bound_path, refuse_standard_output, to_output};
 use crate::exit_code::{ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::output;
 use anyhow::Context;
 use cipherloom::{Error, Unobserved};
