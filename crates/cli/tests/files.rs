@@ -86,3 +86,12 @@ fn a_run_that_cannot_start_leaves_no_new_key_behind() {
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
     assert!(folder.path().join("new.json").exists());
 }
+
+#[test]
+fn a_stream_that_is_authentic_is_said_to_be() {
+    let folder = folder();
+    assert!(cipherloom(folder.path(), "encrypt a.txt a.enc --key key.json").status().unwrap().success());
+    let sealed = File::open(folder.path().join("a.enc")).unwrap();
+    let output = cipherloom(folder.path(), "verify - --key key.json").stdin(sealed).output().unwrap();
+    assert!(told(&output).starts_with("verified 1 file, "), "{}", told(&output));
+}

@@ -1,7 +1,7 @@
 //! `cipherloom keygen`: makes a key file, plain or wrapped, and never replaces one.
 
 use crate::arguments::KeygenArguments;
-use crate::exit_code::ExitCode;
+use crate::exit_code::{ExitCode, usage};
 use crate::{output, passphrase};
 use anyhow::Context;
 use cipherloom::key::wrapped::{self, Lock};
@@ -62,6 +62,11 @@ impl<'p> NewKey<'p> {
         template: Template,
         wrapping: &Wrapping<'_>,
     ) -> anyhow::Result<(NewKey<'p>, Keyset)> {
+        if path == Path::new("-") {
+            return Err(usage(
+                "a key goes to a file that its owner alone may read, not to standard output; name one",
+            ));
+        }
         if path.symlink_metadata().is_ok() {
             return Err(exists(path));
         }

@@ -37,7 +37,12 @@ pub fn from_standard_input(
     new_key.write()?;
     let mut source = io::stdin().lock();
     let summary = match job.destination.as_deref() {
-        None => translate(job, &mut source, &mut io::sink()).context("standard input")?,
+        None => {
+            let summary = translate(job, &mut source, &mut io::sink()).context("standard input")?;
+            // Nothing else speaks for a verification.
+            Report::of_stream(&summary).print(verb, style(common))?;
+            return Ok(ExitCode::Success);
+        }
         Some(path) if path == Path::new("-") => {
             to_output(|sink| translate(job, &mut source, sink)).context("standard input")?
         }
