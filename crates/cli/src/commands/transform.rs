@@ -223,6 +223,9 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
         LinksArgument::Skip => Links::Skip,
         LinksArgument::Copy => Links::Copy,
     };
+    if output.suffix.as_encoded_bytes().iter().any(|byte| std::path::is_separator(char::from(*byte))) {
+        return Err(usage("--suffix is added to a file's name, in which no / can be; give one such as .enc"));
+    }
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
     stores::refuse_misspelt(&output.destination)?;

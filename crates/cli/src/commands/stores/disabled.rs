@@ -28,6 +28,7 @@ pub fn show_plan(found: &Found, _arguments: &PlanArguments) -> anyhow::Result<Ex
 
 fn missing() -> anyhow::Error {
     usage(
-        "this build of cipherloom has no object stores; the released one has (cargo build --release --features stores)",
+        "this build of cipherloom has no object stores; the released one has (cargo build --release --package cipherloom-cli \
+         --features stores)",
     )
 }
