@@ -48,7 +48,8 @@ fn ask(prompt: &str) -> anyhow::Result<Passphrase> {
 }
 
 fn read_hidden(prompt: &str) -> anyhow::Result<Zeroizing<String>> {
-    if !std::io::stderr().is_terminal() {
+    // Prompt and answer go by /dev/tty: that one of these is a terminal says that somebody sits there.
+    if !std::io::stderr().is_terminal() && !std::io::stdin().is_terminal() {
         return Err(no_key(format!(
             "a passphrase is needed and there is no terminal to ask at; give --passphrase-file FILE or set {VARIABLE}"
         )));

@@ -63,3 +63,35 @@ fn a_device_or_fifo_is_never_replaced() {
     }
     assert!(fs::metadata(&fifo).unwrap().file_type().is_fifo());
 }
+
+#[test]
+fn a_run_that_cannot_start_leaves_no_new_key_behind() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("books")).unwrap();
+    fs::write(folder.path().join("books/b.txt"), b"words").unwrap();
+    for arguments in [
+        "encrypt books /proc/foo --new-key new.json",
+        "encrypt - nodir/x --new-key new.json",
+        "encrypt - a.txt --new-key new.json",
+    ] {
+        let output = cipherloom(folder.path(), arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments}: {}", told(&output));
+        assert!(!folder.path().join("new.json").exists(), "{arguments}");
+    }
+    // One under which something was made stays, even if other outputs failed.
+    fs::write(folder.path().join("books/c.txt"), b"words").unwrap();
+    fs::create_dir(folder.path().join("out")).unwrap();
+    fs::write(folder.path().join("out/c.txt"), b"there").unwrap();
+    let output = cipherloom(folder.path(), "encrypt books out --new-key new.json").output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert!(folder.path().join("new.json").exists());
+}
+
+#[test]
+fn a_stream_that_is_authentic_is_said_to_be() {
+    let folder = folder();
+    assert!(cipherloom(folder.path(), "encrypt a.txt a.enc --key key.json").status().unwrap().success());
+    let sealed = File::open(folder.path().join("a.enc")).unwrap();
+    let output = cipherloom(folder.path(), "verify - --key key.json").stdin(sealed).output().unwrap();
+    assert!(told(&output).starts_with("verified 1 file, "), "{}", told(&output));
+}

@@ -27,13 +27,21 @@ pub struct EncryptArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     pub new_key: Option<PathBuf>,
     /// Kind and segment size of the key that --new-key makes
-    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true, requires = "new_key")]
+    #[arg(
+        long,
+        default_value_t,
+        value_name = "TEMPLATE",
+        ignore_case = true,
+        requires = "new_key",
+        conflicts_with = "key"
+    )]
     pub template: Template,
     /// Wrap the new key with a passphrase (asked for, or from --passphrase-file or CIPHERLOOM_PASSPHRASE)
-    #[arg(long, requires = "new_key", conflicts_with = "recipient")]
+    // What conflicts with the option that is required is not missed by clap: both are said.
+    #[arg(long, requires = "new_key", conflicts_with_all = ["recipient", "key"])]
     pub passphrase: bool,
     /// Wrap the new key for the owner of this age public key (repeatable)
-    #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with = "passphrase_file")]
+    #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with_all = ["passphrase_file", "key"])]
     pub recipient: Vec<String>,
     #[command(flatten)]
     pub format: FormatArguments,
@@ -148,7 +156,7 @@ pub struct OutputArguments {
     /// Force every output to stable storage before it gets its name
     #[arg(long)]
     pub durable: bool,
-    /// Only show the plan
+    /// Only show the plan; with -v which file goes where, too
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -1,7 +1,7 @@
 //! `cipherloom keygen`: makes a key file, plain or wrapped, and never replaces one.
 
 use crate::arguments::KeygenArguments;
-use crate::exit_code::ExitCode;
+use crate::exit_code::{ExitCode, usage};
 use crate::{output, passphrase};
 use anyhow::Context;
 use cipherloom::key::wrapped::{self, Lock};
@@ -62,6 +62,11 @@ impl<'p> NewKey<'p> {
         template: Template,
         wrapping: &Wrapping<'_>,
     ) -> anyhow::Result<(NewKey<'p>, Keyset)> {
+        if path == Path::new("-") {
+            return Err(usage(
+                "a key goes to a file that its owner alone may read, not to standard output; name one",
+            ));
+        }
         if path.symlink_metadata().is_ok() {
             return Err(exists(path));
         }
@@ -82,6 +87,38 @@ impl<'p> NewKey<'p> {
             ));
         }
         Ok(())
+    }
+}
+
+/// The key that a run starts with making, if it does.
+pub struct FirstKey<'k> {
+    key: Option<&'k NewKey<'k>>,
+    is_quiet: bool,
+}
+
+impl<'k> FirstKey<'k> {
+    /// For a run whose keys are all there.
+    pub const NONE: FirstKey<'static> = FirstKey { key: None, is_quiet: true };
+
+    pub fn new(key: Option<&'k NewKey<'k>>, is_quiet: bool) -> FirstKey<'k> {
+        FirstKey { key, is_quiet }
+    }
+
+    /// Writes the key file: when nothing but the run itself can fail any more.
+    pub fn write(&self) -> anyhow::Result<()> {
+        self.key.map_or(Ok(()), |key| key.write(self.is_quiet))
+    }
+
+    /// After a run that could not start, so that nothing was written with the key: removes the key file again, on which
+    /// the repeated command would fail.
+    pub fn take_back(&self) {
+        let Some(NewKey { path, .. }) = self.key else { return };
+        if std::fs::remove_file(path).is_ok() && !self.is_quiet {
+            output::tell(format_args!(
+                "{}: removed again; nothing was made with it",
+                output::printable(path)
+            ));
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! A single stream with `-`: from standard input, to standard output, or both.
 
+use super::keygen::FirstKey;
 use super::transform::style;
 use crate::arguments::CommonArguments;
 use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use crate::report::{Report, Style};
 use anyhow::Context;
-use cipherloom::{Error, Job, Summary, Tree, Unobserved, translate_stream, translate_to_file};
+use cipherloom::{Error, IfExists, Job, Summary, Tree, Unobserved, translate_stream, translate_to_file};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -19,23 +20,38 @@ pub fn from_standard_input(
     verb: &str,
     job: &Job<'_>,
     common: &CommonArguments,
-    write_key: &dyn Fn() -> anyhow::Result<()>,
+    new_key: &FirstKey<'_>,
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
     if job.destination.as_deref() == Some(Path::new("-")) {
         refuse_standard_output(job, common)?;
+    } else if let Some(path) = &job.destination
+        && job.if_exists == IfExists::Fail
+        && path.symlink_metadata().is_ok()
+    {
+        return Err(Error::OutputExists).with_context(|| output::printable(path));
     }
     if job.destination.as_deref() == Some(Path::new("-")) && feeds_itself(&io::stdin()) {
         return Err(usage(format!("standard input: {FEEDS_ITSELF}")));
     }
-    write_key()?;
+    new_key.write()?;
     let mut source = io::stdin().lock();
     let summary = match job.destination.as_deref() {
-        None => translate(job, &mut source, &mut io::sink()).context("standard input")?,
+        None => {
+            let summary = translate(job, &mut source, &mut io::sink()).context("standard input")?;
+            // Nothing else speaks for a verification.
+            Report::of_stream(&summary).print(verb, style(common))?;
+            return Ok(ExitCode::Success);
+        }
         Some(path) if path == Path::new("-") => {
             to_output(|sink| translate(job, &mut source, sink)).context("standard input")?
         }
         Some(path) => translate_to_file(job, &mut source, path, &Unobserved)
+            .inspect_err(|_| {
+                if path.symlink_metadata().is_err() {
+                    new_key.take_back();
+                }
+            })
             .with_context(|| format!("standard input to {}", output::printable(path)))?,
     };
     finish(verb, &summary, common)
@@ -47,7 +63,7 @@ pub fn to_standard_output(
     tree: &Tree,
     job: &Job<'_>,
     common: &CommonArguments,
-    write_key: &dyn Fn() -> anyhow::Result<()>,
+    new_key: &FirstKey<'_>,
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
     refuse_standard_output(job, common)?;
@@ -64,7 +80,7 @@ pub fn to_standard_output(
     if feeds_itself(&source) {
         return Err(usage(format!("{}: {FEEDS_ITSELF}", output::printable(&path))));
     }
-    write_key()?;
+    new_key.write()?;
     let summary =
         to_output(|sink| translate(job, &mut source, sink)).with_context(|| output::printable(&path))?;
     finish(verb, &summary, common)

@@ -1,6 +1,6 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
 
-use super::keygen::{NewKey, Wrapping};
+use super::keygen::{FirstKey, NewKey, Wrapping};
 use super::nothing::Nothing;
 use super::stores::{self, StoreRun};
 use super::{plan, stream};
@@ -12,7 +12,7 @@ use crate::arguments::{
 use crate::exit_code::{self, ExitCode, usage};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::report::{Printer, Report, Style};
+use crate::report::{self, Printer, Report, Style};
 use crate::{cache, device, keys, output};
 use anyhow::Context;
 use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, address, machine::Calibration};
@@ -48,7 +48,7 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
     let format = Arc::new(format);
     refuse_keystream_reuse(&arguments.format, &source)?;
     let job = job(Work::Encrypt(&format), &source, &arguments.output, &arguments.format)?;
-    let write_key = || new_key.as_ref().map_or(Ok(()), |key| key.write(arguments.common.quiet));
+    let new_key = FirstKey::new(new_key.as_ref(), arguments.common.quiet);
     let run = Run {
         verb: "encrypted",
         job,
@@ -57,7 +57,7 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         common: &arguments.common,
         nothing: Nothing::to_seal(&arguments.tree),
     };
-    run.go(source, arguments.output.dry_run, &write_key)
+    run.go(source, arguments.output.dry_run, &new_key)
 }
 
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
@@ -73,7 +73,7 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
         common: &arguments.common,
         nothing: Nothing::to_open(&arguments.tree),
     };
-    run.go(source, arguments.output.dry_run, &|| Ok(()))
+    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
 
 pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
@@ -96,7 +96,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
         common: &arguments.common,
         nothing: Nothing::to_open(&arguments.tree),
     };
-    run.go(source, false, &|| Ok(()))
+    run.go(source, false, &FirstKey::NONE)
 }
 
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
@@ -113,7 +113,7 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
         common: &arguments.common,
         nothing: Nothing::to_open(&arguments.tree),
     };
-    run.go(source, arguments.output.dry_run, &|| Ok(()))
+    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
 
 pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
@@ -129,7 +129,7 @@ pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
         common: &arguments.common,
         nothing: Nothing::Warns,
     };
-    run.go(source, arguments.output.dry_run, &|| Ok(()))
+    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
 
 /// What the run reads.
@@ -226,6 +226,9 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
         LinksArgument::Skip => Links::Skip,
         LinksArgument::Copy => Links::Copy,
     };
+    if output.suffix.as_encoded_bytes().iter().any(|byte| std::path::is_separator(char::from(*byte))) {
+        return Err(usage("--suffix is added to a file's name, in which no / can be; give one such as .enc"));
+    }
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
     stores::refuse_misspelt(&output.destination)?;
@@ -282,18 +285,13 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Plans, runs and reports. `write_key` is called when nothing but the run itself can fail any more, so that a
+    /// Plans, runs and reports. `new_key` is written when nothing but the run itself can fail any more, so that a
     /// mistyped source or destination leaves no key behind.
-    fn go(
-        self,
-        source: Source,
-        dry_run: bool,
-        write_key: &dyn Fn() -> anyhow::Result<()>,
-    ) -> anyhow::Result<ExitCode> {
+    fn go(self, source: Source, dry_run: bool, new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
         let Run { verb, job, formats, machine, common, nothing } = self;
         warn_unauthenticated(&job, common);
         if stores::concerns(&source, &job) {
-            return stores::run(StoreRun { verb, job, formats, common, dry_run, nothing }, source, write_key);
+            return stores::run(StoreRun { verb, job, formats, common, dry_run, nothing }, source, new_key);
         }
         let to_output = job.destination.as_deref() == Some(Path::new("-"));
         if dry_run && (to_output || matches!(source, Source::StandardInput)) {
@@ -302,24 +300,27 @@ impl Run<'_> {
         let tree = match source {
             Source::Tree(tree) => tree,
             Source::Listing(_) => unreachable!("runs over stores have their own way"),
-            Source::StandardInput => return stream::from_standard_input(verb, &job, common, write_key),
+            Source::StandardInput => return stream::from_standard_input(verb, &job, common, new_key),
         };
         if to_output {
-            return stream::to_standard_output(verb, &tree, &job, common, write_key);
+            return stream::to_standard_output(verb, &tree, &job, common, new_key);
         }
         nothing.of_tree(&tree, &job, verb)?;
         let plan = job.plan(&tree, machine, common.machine.threads);
         device::settle(&plan);
         let style = style(common);
         let segment = formats_of(&job).map(|format| format.layout().segment).max();
+        let name = || output::printable(&output_path(&job));
+        cipherloom::check(&tree, &job).with_context(name)?;
         if dry_run {
+            if common.verbose {
+                report::foretell(&tree, &job, style)?;
+            }
             plan::print(&plan, segment, common.json)?;
             return Ok(ExitCode::Success);
         }
-        let name = || output::printable(&output_path(&job));
-        cipherloom::check(&tree, &job).with_context(name)?;
         let interrupt = Interrupt::listen()?;
-        write_key()?;
+        new_key.write()?;
         if style == Style::Verbose {
             output::tell(plan::table(&plan, segment).trim_end());
         }
@@ -330,7 +331,8 @@ impl Run<'_> {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
             Style::Verbose | Style::Quiet | Style::Json => work(),
         };
-        let summary = ended.with_context(name)?;
+        // Such an error comes before anything was made.
+        let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
         Report::of_tree(&summary, &tree, &job).print(verb, style)?;
         interrupt.check_run(job.destination.is_some())?;
         Ok(exit_code::of_summary(&summary))
