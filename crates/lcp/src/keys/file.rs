@@ -22,7 +22,7 @@ pub struct KeyFile {
 }
 
 impl KeyFile {
-    /// Opens the key file at `path`, made with mode 0600 if it is not there.
+    /// Opens the key file at `path`, made with mode 0600 if it is not there; its name is then on stable storage.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -31,7 +31,10 @@ impl KeyFile {
         options.read(true).append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map(|file| KeyFile { file }).map_err(refused("open the key file"))
+        let file = options.open(path).map_err(refused("open the key file"))?;
+        // Whoever made it may still be on the way to say so: a name that is there may not be on stable storage.
+        cipherloom::sync_parents(path, path.parent().unwrap_or(Path::new(".")))?;
+        Ok(KeyFile { file })
     }
 
     /// Appends records; when this returns they are on stable storage.
