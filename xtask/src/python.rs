@@ -14,24 +14,49 @@ use crate::{debian, development, interop, place, stores};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
-/// Builds and installs the package with pip, then runs its lints, mypy, and the tests in `bindings/python/tests`.
+/// The tests over Google Cloud Storage's emulator.
+const GCS: &str = "tests/test_stores_gcs.py";
+
+/// Builds and installs the package with pip, then runs its lints, mypy, and the tests in `bindings/python/tests`, but for those
+/// over Google Cloud Storage.
 ///
 /// # Errors
 /// If a requirement cannot be had, or anything of this fails.
 pub(crate) fn run() -> Result<()> {
     debian::ensure(&[("age-keygen", "age")])?;
+    let python = environment()?;
+    Program::new(&python).folder(folder()).args(["-m", "mypy"]).run()?;
+    tests(&python)?
+        .arg(format!("--ignore={GCS}"))
+        .environment("CIPHERLOOM_VERSITYGW", stores::versitygw()?)
+        .environment("CIPHERLOOM_AZURITE", stores::azurite()?)
+        .run()
+}
+
+/// Runs the tests over Google Cloud Storage alone, against the emulator `server`.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn gcs(server: &Path) -> Result<()> {
+    tests(&environment()?)?.arg(GCS).environment("CIPHERLOOM_FAKE_GCS", server).run()
+}
+
+/// The interpreter of an environment with the tests' requirements and the package.
+fn environment() -> Result<PathBuf> {
     let requirements = folder().join("tests/requirements.txt");
     let python = interop::environment(&place::target().join("python-venv"), &requirements)?;
     install(&python)?;
-    let in_folder = || Program::new(&python).folder(folder());
-    in_folder().args(["-m", "mypy"]).run()?;
-    in_folder()
+    Ok(python)
+}
+
+/// The tests, to be told which and with what servers.
+fn tests(python: &Path) -> Result<Program> {
+    Ok(Program::new(python)
+        .folder(folder())
         .args(["-m", "pytest", "-q", "--durations=5"])
         // What the package makes, the command opens, and the other way round.
         .environment("CIPHERLOOM", place::release_build()?)
-        .environment("CIPHERLOOM_VERSITYGW", stores::versitygw()?)
-        .environment("PYTHONDONTWRITEBYTECODE", "1")
-        .run()
+        .environment("PYTHONDONTWRITEBYTECODE", "1"))
 }
 
 /// Installs the package into an interpreter's environment, which has what it needs.

@@ -1,9 +1,9 @@
 //! The stages for object stores: the command against a real S3 gateway (versitygw) and Azure's emulator (Azurite), both on
-//! loopback, and against the troubles that a proxy of the tests' own makes; on request, against an emulator of Google Cloud
-//! Storage (fake-gcs-server).
+//! loopback, and against the troubles that a proxy of the tests' own makes; on request, command and Python package against an
+//! emulator of Google Cloud Storage (fake-gcs-server).
 
 use crate::chore::Program;
-use crate::{debian, interop, place};
+use crate::{debian, interop, place, python};
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
@@ -17,19 +17,21 @@ const FAKE_GCS: &str = "github.com/fsouza/fake-gcs-server@v1.52.2";
 /// # Errors
 /// If a server cannot be had, or a test fails.
 pub(crate) fn run() -> Result<()> {
-    debian::ensure(&[("npm", "npm")])?;
     tests(&["s3", "single", "stop", "faults", "azure"])?
         .environment("CIPHERLOOM_VERSITYGW", versitygw()?)
         .environment("CIPHERLOOM_AZURITE", azurite()?)
         .run()
 }
 
-/// Runs `interop/test_stores_gcs.py`. On request: the emulator takes a minute and a half of processor time to build.
+/// Runs `interop/test_stores_gcs.py`, then the Python package's tests of that store. On request: the emulator takes a minute and a
+/// half of processor time to build.
 ///
 /// # Errors
-/// If the emulator cannot be built, or a test fails.
+/// If the emulator or the package cannot be built, or a test fails.
 pub(crate) fn gcs() -> Result<()> {
-    tests(&["gcs"])?.environment("CIPHERLOOM_FAKE_GCS", installed(FAKE_GCS, "fake-gcs-server")?).run()
+    let server = installed(FAKE_GCS, "fake-gcs-server")?;
+    tests(&["gcs"])?.environment("CIPHERLOOM_FAKE_GCS", &server).run()?;
+    python::gcs(&server)
 }
 
 /// These parts of the tests, over the released command.
@@ -63,7 +65,11 @@ fn installed(module: &str, name: &str) -> Result<PathBuf> {
 }
 
 /// Azure's emulator for blobs, from npm.
-fn azurite() -> Result<PathBuf> {
+///
+/// # Errors
+/// If it cannot be installed.
+pub(crate) fn azurite() -> Result<PathBuf> {
+    debian::ensure(&[("npm", "npm")])?;
     let version = AZURITE.rsplit('@').next().unwrap_or_default();
     let folder = place::target().join("tools").join(format!("azurite-{version}"));
     let program = folder.join("node_modules/.bin/azurite-blob");

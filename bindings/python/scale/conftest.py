@@ -12,27 +12,12 @@ from typing import Any
 
 import cipherloom as cl
 import pytest
+import stores  # type: ignore[import-not-found]
 from cipherloom import ray as scale
 from cipherloom.ray._cluster import connected
 
-# Books of the package's tests; stores, and what stands in their way, of those with foreign programs.
-sys.path[:0] = [os.fspath(Path(__file__).parents[1] / "tests"), os.fspath(Path(__file__).parents[3] / "interop")]
-
-import stores  # type: ignore[import-not-found]  # noqa: E402
-
-
-@pytest.fixture(scope="session", autouse=True)
-def ctrl_c_is_heard() -> Iterator[None]:
-    """A script's job in the background ignores the signal, and so does all that it starts: Python then installs no handler, and
-    nothing raises ``KeyboardInterrupt``."""
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, former)
-
-
-@pytest.fixture(scope="session")
-def key() -> cl.Keyset:
-    return cl.Keyset.generate()
+# Books of the tests on one machine.
+sys.path.insert(0, os.fspath(Path(__file__).parents[1] / "tests"))
 
 
 @pytest.fixture

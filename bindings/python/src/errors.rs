@@ -1,5 +1,6 @@
 //! From the library's errors to Python's exceptions: each class has its own, and what the operating system refused is
-//! an `OSError` with its number, so that `FileNotFoundError` and the like are what they always are.
+//! an `OSError` with its number, so that `FileNotFoundError` and the like are what they always are; an output that exists and
+//! a place in a store that holds nothing have the numbers that files have for that.
 //!
 //! | class of the library | exception |
 //! |---|---|
@@ -22,8 +23,10 @@ import_exception!(cipherloom.exceptions, InvalidRequest);
 import_exception!(cipherloom.exceptions, InvalidPublication);
 import_exception!(cipherloom.exceptions, InternalError);
 
-/// The number that the operating system gives for a name that is taken (`EEXIST`), on every system that has one.
+/// The numbers that the operating system gives for a name that is taken (`EEXIST`) and for one that leads nowhere (`ENOENT`), on
+/// every system that has them.
 const EXISTS: i32 = 17;
+const MISSING: i32 = 2;
 
 /// The library's messages name the command's options; these are what they are called here.
 const NAMES: [(&str, &str); 13] = [
@@ -63,6 +66,7 @@ pub(crate) fn exception(error: &Error, path: Option<&Path>) -> PyErr {
         Error::Random(_) | Error::Library { .. } => return InternalError::new_err(text),
         Error::Io { source, .. } => source.raw_os_error(),
         Error::OutputExists => Some(EXISTS),
+        Error::NothingThere => Some(MISSING),
         _ => None,
     };
     let named = || match path {
@@ -87,6 +91,7 @@ pub(crate) fn exception_name(error: &Error) -> &'static str {
     match error {
         Error::Random(_) | Error::Library { .. } => "InternalError",
         Error::OutputExists => "FileExistsError",
+        Error::NothingThere => "FileNotFoundError",
         Error::Io { source, .. } => os_error_name(source.kind()),
         _ => match error.class() {
             ErrorClass::Authentication => "InvalidTag",

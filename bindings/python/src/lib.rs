@@ -36,7 +36,7 @@ use pyo3::prelude::*;
 #[pymodule(name = "_native")]
 mod native {
     #[pymodule_export]
-    use crate::address::{told_as_address, told_without_scheme};
+    use crate::address::{is_address, without_scheme};
     #[pymodule_export]
     use crate::envelope::{open_keyset, seal_keyset};
     #[pymodule_export]

@@ -1,10 +1,10 @@
 //! What the Python front asks for: one form for trees in folders and in object stores, one door that goes to either.
 
-use crate::address::{is_address, without_scheme};
 use crate::errors::{InvalidRequest, exception};
 use crate::keyset::Keyset;
 use crate::watch::Failure;
 use crate::{stores, tree};
+use cipherloom::address::{is_address, without_scheme};
 use cipherloom::{Error, Format, IfExists, Links, Selection, Work};
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -47,8 +47,8 @@ pub(crate) struct Request {
 /// Runs an operation. Returns the summary (JSON) and the failures.
 #[pyfunction]
 pub(crate) fn process(py: Python<'_>, mut request: Request) -> PyResult<(String, Vec<Failure>)> {
-    request.source = without_scheme(request.source);
-    request.destination = request.destination.map(without_scheme);
+    request.source = without_scheme(&request.source).to_owned();
+    request.destination = request.destination.map(|place| without_scheme(&place).to_owned());
     let is_stored = is_address(&request.source) || request.destination.as_deref().is_some_and(is_address);
     if is_stored { stores::process(py, &request) } else { tree::process(py, &request) }
 }
@@ -61,11 +61,11 @@ pub(crate) fn list_objects(
     include: Vec<String>,
     exclude: Vec<String>,
 ) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
-    let (source, selection) = (without_scheme(source), selection(&include, &exclude)?);
-    if is_address(&source) {
+    let (source, selection) = (without_scheme(&source), selection(&include, &exclude)?);
+    if is_address(source) {
         stores::list_objects(py, source, selection)
     } else {
-        tree::list_objects(py, &source, &selection)
+        tree::list_objects(py, source, &selection)
     }
 }
 
@@ -82,11 +82,11 @@ pub(crate) fn plan(
     exclude: Vec<String>,
 ) -> PyResult<(bool, String)> {
     let template = template.parse().map_err(|error: Error| exception(&error, None))?;
-    let (source, selection) = (without_scheme(source), selection(&include, &exclude)?);
-    if is_address(&source) {
+    let (source, selection) = (without_scheme(&source), selection(&include, &exclude)?);
+    if is_address(source) {
         Ok((true, stores::plan(py, source, threads, selection)?))
     } else {
-        Ok((false, tree::plan(py, &source, template, threads, &selection)?))
+        Ok((false, tree::plan(py, source, template, threads, &selection)?))
     }
 }
 

@@ -1,11 +1,8 @@
-"""Fixtures: a keyset and a small tree of many sizes."""
+"""A small tree of many sizes."""
 
 import os
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
-import cipherloom as cl
 import pytest
 
 SIZES = {"empty": 0, "one": 1, "a book.epub": 300_000, "deep/er/chapter.xhtml": 5_000, "large.bin": 9_500_000}
@@ -35,20 +32,6 @@ def files(root: Path) -> dict[str, bytes]:
         for folder, _, names in os.walk(root)
         for name in names
     }
-
-
-@pytest.fixture(scope="session", autouse=True)
-def ctrl_c_is_heard() -> Iterator[None]:
-    """A script's job in the background ignores the signal, and so does all that it starts: Python then installs no handler, and
-    nothing raises ``KeyboardInterrupt``."""
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, former)
-
-
-@pytest.fixture(scope="session")
-def key() -> cl.Keyset:
-    return cl.Keyset.generate()
 
 
 @pytest.fixture

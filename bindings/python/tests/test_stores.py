@@ -5,7 +5,6 @@ The gateway (versitygw), and the proxy that makes it slow, are those of the comm
 
 import os
 import signal
-import sys
 import threading
 import urllib.parse
 from collections.abc import Iterator
@@ -14,41 +13,27 @@ from typing import Any
 
 import cipherloom as cl
 import pytest
-from conftest import SIZES, files
-
-sys.path.insert(0, os.fspath(Path(__file__).parents[3] / "interop"))
-
-import stores  # type: ignore[import-not-found]  # noqa: E402
+import stores  # type: ignore[import-not-found]
+from conftest import SIZES
+from store_checks import a_manifest_is_kept, reachable, there_and_back
 
 
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store, pytest.MonkeyPatch.context() as patch:
-        for name, value in store.environment().items():
-            patch.setenv(name, value)
+    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store, reachable(store.environment()):
         yield store
 
 
 def test_there_and_back(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset) -> None:
-    bucket, new = s3.bucket(), cl.Keyset.generate()
-    sealed, rekeyed = f"s3://{bucket}/sealed", f"s3://{bucket}/rekeyed"
-    report = cl.encrypt_tree(tree, sealed, key, bind_path=True)
-    assert (report.files, report.bytes, report.failed) == (len(SIZES), sum(SIZES.values()), 0)
+    bucket = s3.bucket()
+    there_and_back(f"s3://{bucket}", tree, tmp_path, key)
     assert set(s3.objects(bucket, "sealed")) == set(SIZES)
-    assert cl.verify_tree(sealed, key, bind_path=True).output_bytes == report.bytes
-    assert cl.rekey_tree(sealed, rekeyed, key, new, bind_path=True, include="*.epub").files == 1
-    assert cl.rekey_tree(sealed, sealed, key, new, bind_path=True, if_exists="overwrite").files == len(SIZES)
-    assert cl.decrypt_tree(sealed, tmp_path / "back", new, bind_path=True, threads=1).files == len(SIZES)
-    assert files(tmp_path / "back") == files(tree)
+    with pytest.raises(cl.TreeFailed, match=f"{len(SIZES)} of {len(SIZES)} failed"):
+        cl.encrypt_tree(tree, f"s3://{bucket}/sealed", key)
 
 
-def test_outputs_are_created_and_never_replaced(s3: Any, tree: Path, key: cl.Keyset) -> None:
-    sealed = f"s3://{s3.bucket()}/sealed"
-    cl.encrypt_tree(tree, sealed, key)
-    with pytest.raises(cl.TreeFailed, match=f"{len(SIZES)} of {len(SIZES)} failed") as raised:
-        cl.encrypt_tree(tree, sealed, key)
-    assert {failure.error for failure in raised.value.report.failures} == {"FileExistsError"}
-    assert cl.encrypt_tree(tree, sealed, key, if_exists="skip").skipped == len(SIZES)
+def test_a_manifest_is_kept(s3: Any) -> None:
+    a_manifest_is_kept(f"s3://{s3.bucket()}", "s3://no-such-bucket/sealed.manifest")
 
 
 def test_one_object_by_name(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset) -> None:

@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints text to standard output.
 ///
@@ -32,9 +33,19 @@ pub fn tell(line: impl Display) {
     let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
+/// Whether the user wants errors only.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on there are no warnings: `--quiet`.
+pub fn leave_warnings_out() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
 /// A warning on standard error.
 pub fn warn(text: impl Display) {
-    tell(format_args!("cipherloom: warning: {text}"));
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        tell(format_args!("cipherloom: warning: {text}"));
+    }
 }
 
 /// An error with its causes in one line. A cause that the words before it end with already is not repeated.

@@ -61,7 +61,8 @@ impl Inventory {
     /// `selection` says what takes part.
     ///
     /// # Errors
-    /// If the place cannot be listed, or nothing is there. Trouble further down is told by the run.
+    /// If the place cannot be listed; [`Error::NothingThere`] if it is in a store and holds nothing. Trouble further down is
+    /// told by the run.
     pub fn open(place: &Place, selection: Selection) -> Result<Inventory, Error> {
         match &place.0 {
             Kind::Folder(path) => {

@@ -55,7 +55,8 @@ impl Listing {
     /// a bucket lists as it goes ([`crate::Inventory`]).
     ///
     /// # Errors
-    /// If the place itself cannot be listed, or nothing is there. Trouble further down goes to [`Listing::unlisted`].
+    /// If the place itself cannot be listed; [`Error::NothingThere`] if it is in a store and holds nothing. Trouble further
+    /// down goes to [`Listing::unlisted`].
     pub fn list(place: &Place, selection: &Selection) -> Result<Listing, Error> {
         match &place.0 {
             Kind::Folder(path) => Ok(Listing::of_tree(Tree::list(path, selection)?)),

@@ -2,7 +2,7 @@
 //!
 //! What follows the bucket is the key as the store has it: nothing in it is escaped, `%20` is three characters.
 
-use cipherloom::Error;
+use cipherloom::{Error, address};
 use object_store::path::Path as Key;
 use std::path::{Path, PathBuf};
 
@@ -37,16 +37,9 @@ pub(crate) enum Location {
     },
 }
 
-fn split(path: &Path) -> Option<(&str, &str)> {
-    let (scheme, rest) = path.to_str()?.split_once("://")?;
-    let is_word =
-        !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
-    is_word.then_some((scheme, rest))
-}
-
 impl Location {
     pub(crate) fn parse(path: &Path) -> Result<Location, Error> {
-        let Some((scheme, rest)) = split(path) else { return Ok(Location::Folder(path.to_owned())) };
+        let Some((scheme, rest)) = address::split(path) else { return Ok(Location::Folder(path.to_owned())) };
         let refuse = |reason: String| Err(Error::Location { reason });
         let scheme = match scheme {
             "file" if rest.starts_with('/') => return Ok(Location::Folder(rest.into())),

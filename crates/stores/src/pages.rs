@@ -81,7 +81,7 @@ impl Pages {
     /// Asks for the first page.
     ///
     /// # Errors
-    /// If it cannot be had, or nothing is there.
+    /// If it cannot be had; [`Error::NothingThere`].
     pub(crate) async fn open(bucket: Arc<Bucket>, selection: Selection) -> Result<Pages, Error> {
         let options = PaginatedListOptions { delimiter: Some("/".into()), ..PaginatedListOptions::default() };
         let first = bucket.pager.0.list_paginated(Some(&top(&bucket)), options).await;
@@ -90,10 +90,7 @@ impl Pages {
             && first.result.common_prefixes.is_empty()
             && first.page_token.is_none()
         {
-            return Err(Error::Store {
-                action: "list the bucket",
-                reason: "nothing is there; check the prefix".to_owned(),
-            });
+            return Err(Error::NothingThere);
         }
         Ok(Pages { bucket, selection, first, counts: Counts::default() })
     }

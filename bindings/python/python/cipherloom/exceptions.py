@@ -1,7 +1,8 @@
 """What can go wrong. Names follow pyca/cryptography where it has one.
 
 What the operating system refuses is an :class:`OSError` (``FileNotFoundError``, ``FileExistsError``, ``PermissionError``
-and so on), as everywhere in Python. No message holds a key or a passphrase.
+and so on), as everywhere in Python; so is what a store refuses. ``FileNotFoundError`` also says that nothing is at an address: no
+object of this name, and none below it. No message holds a key or a passphrase.
 """
 
 from __future__ import annotations

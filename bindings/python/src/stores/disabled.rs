@@ -6,7 +6,7 @@ use crate::watch::Failure;
 use cipherloom::Selection;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::Path;
 
 pub(crate) fn process(_py: Python<'_>, _request: &Request) -> PyResult<(String, Vec<Failure>)> {
     Err(missing())
@@ -14,7 +14,7 @@ pub(crate) fn process(_py: Python<'_>, _request: &Request) -> PyResult<(String, 
 
 pub(crate) fn list_objects(
     _py: Python<'_>,
-    _source: PathBuf,
+    _source: &Path,
     _selection: Selection,
 ) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
     Err(missing())
@@ -22,7 +22,7 @@ pub(crate) fn list_objects(
 
 pub(crate) fn plan(
     _py: Python<'_>,
-    _source: PathBuf,
+    _source: &Path,
     _threads: Option<NonZeroUsize>,
     _selection: Selection,
 ) -> PyResult<String> {

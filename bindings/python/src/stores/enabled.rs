@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Lists what there is at a place: the objects, and what could not be listed.
 pub(crate) fn list_objects(
     py: Python<'_>,
-    source: PathBuf,
+    source: &Path,
     selection: Selection,
 ) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
     let listing = list(py, source, selection)?;
@@ -31,11 +31,9 @@ pub(crate) fn process(py: Python<'_>, request: &Request) -> PyResult<(String, Ve
     }
     let inventory = match (&request.objects, &request.progress) {
         // Objects are processed while others are still being listed.
-        (None, None) => open(py, request.source.clone(), request.selection()?)?,
+        (None, None) => open(py, &request.source, request.selection()?)?,
         // A bar wants to know how much there is.
-        (None, Some(_)) => {
-            Inventory::from(&Arc::new(list(py, request.source.clone(), request.selection()?)?))
-        }
+        (None, Some(_)) => Inventory::from(&Arc::new(list(py, &request.source, request.selection()?)?)),
         (Some(objects), _) => {
             let listing = py.detach(|| share(&request.source, objects));
             Inventory::from(&Arc::new(listing.map_err(|error| exception(&error, Some(&request.source)))?))
@@ -57,14 +55,14 @@ pub(crate) fn process(py: Python<'_>, request: &Request) -> PyResult<(String, Ve
 /// What a run over the objects of a place would have in flight. Returns the description (JSON).
 pub(crate) fn plan(
     py: Python<'_>,
-    source: PathBuf,
+    source: &Path,
     threads: Option<NonZeroUsize>,
     selection: Selection,
 ) -> PyResult<String> {
     let limits = limits(threads);
-    let at = source.clone();
+    let at = source.to_owned();
     let survey = watched(py, move || Inventory::open(&place(&at)?, selection)?.survey(&limits))?;
-    let survey = survey.map_err(|error| exception(&error, Some(&source)))?;
+    let survey = survey.map_err(|error| exception(&error, Some(source)))?;
     json(&serde_json::json!({
         "objects": survey.objects,
         "bytes": survey.bytes,
@@ -119,16 +117,16 @@ fn place(address: &Path) -> Result<Place, Error> {
     Place::open(address, Access::default())
 }
 
-fn open(py: Python<'_>, source: PathBuf, selection: Selection) -> PyResult<Inventory> {
-    let at = source.clone();
+fn open(py: Python<'_>, source: &Path, selection: Selection) -> PyResult<Inventory> {
+    let at = source.to_owned();
     let inventory = watched(py, move || Inventory::open(&place(&at)?, selection))?;
-    inventory.map_err(|error| exception(&error, Some(&source)))
+    inventory.map_err(|error| exception(&error, Some(source)))
 }
 
-fn list(py: Python<'_>, source: PathBuf, selection: Selection) -> PyResult<Listing> {
-    let at = source.clone();
+fn list(py: Python<'_>, source: &Path, selection: Selection) -> PyResult<Listing> {
+    let at = source.to_owned();
     let listing = watched(py, move || Listing::list(&place(&at)?, &selection))?;
-    listing.map_err(|error| exception(&error, Some(&source)))
+    listing.map_err(|error| exception(&error, Some(source)))
 }
 
 /// The listing of these objects alone.

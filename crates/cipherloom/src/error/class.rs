@@ -27,6 +27,7 @@ impl Error {
             | OutputExists
             | OutputConflict { .. }
             | Store { .. }
+            | NothingThere
             | LinkInDestination
             | SourceShrank
             | SourceChanged
@@ -46,6 +47,7 @@ impl Error {
             | DestinationInsideSource
             | SourceInsideDestination
             | SameFile
+            | PlanMismatch(_)
             | SuffixMissing { .. } => ErrorClass::Usage,
             KeysetSyntax { .. }
             | KeysetEncrypted

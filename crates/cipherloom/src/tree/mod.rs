@@ -4,6 +4,8 @@
 //! work from what stands here, so that a small file costs no second `stat`. It never follows a symbolic link and
 //! never opens a file's content.
 
+pub mod address;
+
 mod named;
 mod selection;
 mod shard;

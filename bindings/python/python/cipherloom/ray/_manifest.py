@@ -163,12 +163,8 @@ class Manifest:
         try:
             objects, unlisted = _native.list_objects(self.place, [], [])
         except FileNotFoundError:
+            # Nothing has been recorded yet. That the bucket is missing, or refuses, is another error.
             return
-        except OSError as error:
-            # A store's refusals have no number that would tell them apart.
-            if "nothing is there" in str(error):
-                return
-            raise
         if unlisted:
             raise OSError(f"{self.place}: the manifest cannot be listed: {unlisted[0][1]}")
         self._copy(self.place, self._folder, objects)
