@@ -6,7 +6,7 @@ use crate::{output, passphrase};
 use anyhow::Context;
 use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
-use cipherloom::key::{Keyset, RawKey};
+use cipherloom::key::{self, Keyset, RawKey, SECRET_LIMIT};
 use cipherloom::{Engine, Error, Format};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -148,10 +148,9 @@ fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<(Keyset, O
             )));
         }
         (LockKind::Recipients, Some(identity)) => {
-            let text = std::fs::read(identity).map_err(|error| {
-                no_key(format!("{}: cannot read the identity file: {error}", output::printable(identity)))
-            })?;
-            let keyset = wrapped::unwrap(&contents, &Opener::IdentityFile(&IdentityText::new(text)));
+            let mut text = read_beside(identity, "the identity file")?;
+            let text = IdentityText::new(std::mem::take(&mut *text));
+            let keyset = wrapped::unwrap(&contents, &Opener::IdentityFile(&text));
             if matches!(keyset, Err(Error::IdentityFile { .. } | Error::IdentityFileEmpty)) {
                 return keyset
                     .map(|keyset| (keyset, Some(lock)))
@@ -174,25 +173,25 @@ fn raw_key(path: &Path) -> anyhow::Result<RawKey> {
 
 /// Reads a key file, and warns if others may read it too.
 fn read_secret(path: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
-    let contents = std::fs::read(path).map(Zeroizing::new).map_err(|error| unreadable(path, &error))?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or(0);
-        if mode & 0o077 != 0 {
-            output::warn(format_args!(
-                "{}: others may read this key file; `chmod 600` keeps it yours",
-                output::printable(path)
-            ));
-        }
+    let file = key::read_secret(path, SECRET_LIMIT).map_err(|error| {
+        let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+        let remedy = if is_missing { "; `cipherloom keygen -o FILE` makes a keyset" } else { "" };
+        no_key(format!("{}: cannot read the key file: {error}{remedy}", output::printable(path)))
+    })?;
+    if file.is_open_to_others {
+        output::warn(format_args!(
+            "{}: others may read this key file; `chmod 600` keeps it yours",
+            output::printable(path)
+        ));
     }
-    Ok(contents)
+    Ok(file.contents)
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-    let remedy = if is_missing { "; `cipherloom keygen -o FILE` makes a keyset" } else { "" };
-    no_key(format!("{}: cannot read the key file: {error}{remedy}", output::printable(path)))
+/// Reads a file that comes beside keys: an identity, a passphrase.
+pub fn read_beside(path: &Path, what: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+    let file = key::read_secret(path, SECRET_LIMIT)
+        .map_err(|error| no_key(format!("{}: cannot read {what}: {error}", output::printable(path))))?;
+    Ok(file.contents)
 }
 
 fn parse_iv(hex: &str) -> anyhow::Result<[u8; 16]> {

@@ -81,7 +81,8 @@ pub enum IfExists {
     /// That entry fails; what is there stays.
     #[default]
     Fail,
-    /// That entry is skipped; what is there stays. Resumes a stopped run.
+    /// That entry is skipped; what is there stays. Resumes a stopped run: folders below the destination that are there get
+    /// their twins' time and lose permissions that their twins lack, and get none that they did not have.
     Skip,
     /// The output replaces what is there, all at once.
     Overwrite,

@@ -77,11 +77,17 @@ pub(super) fn estimate(
             milliseconds(f64::from(request.key_iterations) * ITERATION_SECONDS)
         ));
     }
+    let origin = match machine.calibration.measured {
+        true => "measured on this machine",
+        false => "built-in: `cipherloom calibrate` measures them",
+    };
     let cores = machine.cores.get();
     let threads = match request.threads {
         Some(threads) => {
-            reasons
-                .push(format!("{threads} thread{}: as asked for", if threads.get() == 1 { "" } else { "s" }));
+            reasons.push(format!(
+                "{threads} thread{}: as asked for; the estimate's figures are {origin}",
+                if threads.get() == 1 { "" } else { "s" }
+            ));
             threads.get().min(MOST_THREADS)
         }
         None => {
@@ -92,10 +98,9 @@ pub(super) fn estimate(
                 other => format!(", {} with {other}", milliseconds(with(other))),
             };
             reasons.push(format!(
-                "{best} of {cores} threads: estimated {} with one{against}; one more thread costs {:.0} µs ({})",
+                "{best} of {cores} threads: estimated {} with one{against}; one more thread costs {:.0} µs ({origin})",
                 milliseconds(with(1)),
                 machine.calibration.thread_ns / 1000.0,
-                if machine.calibration.measured { "measured on this machine" } else { "built-in figure; `cipherloom calibrate` measures" },
             ));
             best
         }

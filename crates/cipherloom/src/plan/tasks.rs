@@ -31,7 +31,7 @@ const SMALLEST_PART: u64 = 4 << 20;
 
 /// Where two layouts meet, a part's first source segment is opened by the worker in front of it, too: parts hold at least
 /// so many segments, so that this does not count.
-const SEGMENTS_PER_PART: u64 = 4;
+const SEGMENTS_PER_PART: u64 = 16;
 
 /// From this size on entries are taken singly and by size; below, in batches in the order of listing.
 const LARGE: u64 = 256 << 10;
@@ -179,7 +179,7 @@ mod tests {
             let request = request(Operation::Rekey, CipherCost::Gcm, largest_segment);
             divide(&[256 << 20], 256 << 20, 2, &request, &mut Vec::new()).tasks.len()
         };
-        assert_eq!([parts(4096), parts(1 << 20), parts(16 << 20)], [64, 64, 4]);
+        assert_eq!([parts(4096), parts(1 << 20), parts(16 << 20)], [64, 16, 1]);
     }
 
     fn request(operation: Operation, cipher: CipherCost, largest_segment: usize) -> Request {

@@ -3,11 +3,10 @@
 use crate::arguments::KeygenArguments;
 use crate::exit_code::{ExitCode, usage};
 use crate::{output, passphrase};
-use anyhow::Context;
+use cipherloom::Error;
 use cipherloom::key::wrapped::{self, Lock};
 use cipherloom::key::{Keyset, Template};
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::ErrorKind;
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -122,27 +121,15 @@ impl<'k> FirstKey<'k> {
     }
 }
 
-/// Writes a file that only its owner may read, and forces it to stable storage: what is encrypted with a lost key is
-/// lost too.
 fn write_new(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = match options.open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Err(exists(path)),
-        Err(error) => {
-            let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-            let remedy = if is_missing { "; make its folder first" } else { "" };
-            let path = output::printable(path);
-            anyhow::bail!("{path}: cannot make the key file: {error}{remedy}");
-        }
-    };
-    let written = file.write_all(contents).and_then(|()| file.sync_all());
-    written.or_else(|error| {
-        let _ = std::fs::remove_file(path);
-        Err(error).with_context(|| format!("{}: cannot write the key file", output::printable(path)))
+    cipherloom::write_key_file(path, contents).map_err(|error| {
+        let kind = if let Error::Io { source, .. } = &error { Some(source.kind()) } else { None };
+        let remedy = match kind {
+            Some(ErrorKind::AlreadyExists) => return exists(path),
+            Some(ErrorKind::NotFound) => "; make its folder first",
+            _ => "",
+        };
+        anyhow::anyhow!("{}: {error}{remedy}", output::printable(path))
     })
 }
 

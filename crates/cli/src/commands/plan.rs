@@ -20,7 +20,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         not(feature = "gpu"),
         expect(unused_mut, reason = "devices are known only where there are any")
     )]
-    let mut machine = machine(&arguments.machine)?;
+    let mut machine = machine(&arguments.machine, true)?;
     #[cfg(feature = "gpu")]
     if arguments.machine.backend.is_none() {
         machine.known_devices = crate::device::kept::known();

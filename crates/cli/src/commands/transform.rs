@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let mut new_key = None;
     let format = match &arguments.new_key {
@@ -61,7 +61,7 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
@@ -77,7 +77,7 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     if !format.is_authenticated() {
@@ -100,7 +100,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let (from, to) = keys::formats(&arguments.format, &arguments.to, device::engine(&machine))?;
     let (from, to) = (Arc::new(from), Arc::new(to));
@@ -117,7 +117,7 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
 }
 
 pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let mut job = Job::new(Work::Copy, None);
     place(&mut job, &source, &arguments.output)?;
@@ -155,12 +155,15 @@ impl Source {
     }
 }
 
-/// This machine, with the backend and the calibration to go by.
-pub fn machine(arguments: &MachineArguments) -> anyhow::Result<Machine> {
-    // An explicit number of threads leaves nothing for the calibration to decide.
-    let calibration = if arguments.threads.is_some() { Calibration::default() } else { cache::calibration() };
+/// This machine, with the backend and the calibration to go by. `shows_estimate`: whether somebody will see how long it
+/// should take.
+pub fn machine(arguments: &MachineArguments, shows_estimate: bool) -> anyhow::Result<Machine> {
+    let wanted = arguments.backend.as_deref().and_then(device::Wanted::parse);
+    // The calibration chooses the number of threads, or between CPU and device: where it does neither it is not read.
+    let decides = arguments.threads.is_none() || wanted.is_some();
+    let calibration = if decides || shows_estimate { cache::calibration() } else { Calibration::default() };
     let mut machine = Machine::detect(calibration);
-    if let Some(wanted) = arguments.backend.as_deref().and_then(device::Wanted::parse) {
+    if let Some(wanted) = wanted {
         device::open(wanted, &mut machine)?;
     } else if let Some(name) = &arguments.backend {
         let known = || format!("{}; for GPUs {}", Backend::ALL.map(Backend::name).join(", "), device::NAMES);

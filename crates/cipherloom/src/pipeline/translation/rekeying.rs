@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! source     | segment 0 | segment 1 | segment 2 | segment 3 | …
-//! window     |<------- opened once ----->|<--- then these --->|
+//! window     |<------- read at once ---->|<--- then these --->|
 //! output     | segment 0   | segment 1   | segment 2   | …            each sealed when all of its plaintext is there
 //! ```
 //!
 //! Two layouts rarely have their borders in the same places: headers differ, and sizes may. So the source is walked by
-//! itself, in windows of whole segments (one read each), and the output's runs are filled from the window, whatever its
-//! length is. Within a range of the output's segments each byte of the source is read and opened once; only where two
-//! ranges meet, both open the segment that has a part in each.
+//! itself: read in windows of whole segments, each of which is opened when the output's plaintext has come to it, and
+//! stays until all of it is used, whichever run that is. Within a range of the output's segments each byte of the source is
+//! read and opened once; only where two ranges meet, both open the segment that has a part in each.
 
 use super::{Ends, Moved, Translation};
 use crate::Error;
@@ -19,13 +19,16 @@ use crate::pipeline::span::{Span, offset_in};
 use crate::plan::Operation;
 use std::ops::Range;
 
-/// The source's segments whose plaintext stands in `buffers.second`, each where its ciphertext stood.
+/// The source's segments that stand in `buffers.second`.
 #[derive(Default)]
 pub(super) struct Window {
-    opened: Range<u64>,
-    /// Where the window begins in the source, and its length.
+    /// Where it begins in the source, and its length.
     offset: u64,
     len: usize,
+    /// The end of the segments that were read.
+    read: u64,
+    /// The end of those that were opened: of each the plaintext stands where the ciphertext stood.
+    opened: u64,
     /// The end of the segments that the output's range is made of.
     end: u64,
 }
@@ -37,7 +40,8 @@ impl Translation {
             return Ok(Window::default());
         }
         let covering = self.covering(range)?;
-        Ok(Window { opened: covering.start..covering.start, end: covering.end, ..Window::default() })
+        let start = covering.start;
+        Ok(Window { read: start, opened: start, end: covering.end, ..Window::default() })
     }
 
     /// Seals a run of the output's segments from what the window shows, which is moved on as far as it takes.
@@ -54,71 +58,65 @@ impl Translation {
         let plaintext = &mut buffer[place.plaintext..place.plaintext + span.plaintext_len];
         let mut filled = 0;
         let mut read = 0;
+        // An empty last segment holds no plaintext, but it is to be authentic too.
+        let takes_all = run.end == self.segments;
         loop {
-            let from = span.plaintext_offset + filled as u64;
-            filled += self.copy_out(window, &mut buffers.second, from, &mut plaintext[filled..])?;
-            // An empty last segment holds no plaintext, but it is to be authentic too.
-            let is_left = run.end == self.segments && window.opened.end < window.end;
-            if filled == plaintext.len() && !is_left {
+            let wanted = span.plaintext_offset + filled as u64;
+            let is_filled = filled == plaintext.len();
+            if !is_filled && self.source_layout().segment_at(wanted) < window.opened {
+                filled += self.copy_out(window, &mut buffers.second, wanted, &mut plaintext[filled..])?;
+            } else if is_filled && !(takes_all && window.opened < window.end) {
                 break;
+            } else {
+                read += self.open_next(ends, window, &mut buffers.second)?;
             }
-            read += self.move_on(ends, window, &mut buffers.second)?;
         }
         let written = self.seal_and_write(ends, run, &span, &place, buffer)?;
         Ok(Moved { read, written })
     }
 
-    /// Copies plaintext from the window, from this place in the plaintext on; returns how much of `target` it fills.
+    /// Copies what an opened segment holds from this place in the plaintext on, as far as it fits; returns its length.
     fn copy_out(
         &self,
         window: &Window,
         second: &mut Buffer,
-        from: u64,
+        place: u64,
         target: &mut [u8],
     ) -> Result<usize, Error> {
         let layout = self.source_layout();
-        let opened = &second.first(window.len)[..];
-        let mut filled = 0;
-        for index in layout.segment_at(from).max(window.opened.start)..window.opened.end {
-            let segment = layout.ciphertext_segment(index, self.source_len)?;
-            let skipped = offset_in(from + filled as u64, segment.plaintext_offset);
-            let count = (segment.plaintext_len as usize - skipped).min(target.len() - filled);
-            let start = offset_in(segment.ciphertext_offset, window.offset) + skipped;
-            target[filled..filled + count].copy_from_slice(&opened[start..start + count]);
-            filled += count;
-            if filled == target.len() {
-                break;
-            }
-        }
-        Ok(filled)
+        let segment = layout.ciphertext_segment(layout.segment_at(place), self.source_len)?;
+        let skipped = offset_in(place, segment.plaintext_offset);
+        let count = (segment.plaintext_len as usize - skipped).min(target.len());
+        let start = offset_in(segment.ciphertext_offset, window.offset) + skipped;
+        target[..count].copy_from_slice(&second.first(window.len)[start..start + count]);
+        Ok(count)
     }
 
-    /// Reads and opens the window's next segments; returns how many bytes of the source these are.
-    fn move_on(&self, ends: &impl Ends, window: &mut Window, second: &mut Buffer) -> Result<u64, Error> {
+    /// Opens the next segment. If it is not there yet, reads as many as one read should bring; returns how many bytes.
+    fn open_next(&self, ends: &impl Ends, window: &mut Window, second: &mut Buffer) -> Result<u64, Error> {
         let source = self.opening.as_ref().expect("re-keying opens");
         let layout = source.layout();
-        if window.opened.end >= window.end {
+        let mut read = 0;
+        if window.opened >= window.end {
             // The source holds less than its length says: padding, which no authenticated format has.
             return Err(Error::ImpossibleLength { length: self.source_len });
         }
-        let next = window.opened.end..window.end.min(window.opened.end + self.fitting(layout));
-        let span = Span::ciphertext(layout, &next, self.source_len)?;
-        let buffer = second.first(span.ciphertext_len + 1);
-        ends.read(buffer, span.ciphertext_len, span.ciphertext_offset)?;
-        for index in next.clone() {
-            let segment = layout.ciphertext_segment(index, self.source_len)?;
-            let from = offset_in(segment.ciphertext_offset, span.ciphertext_offset);
-            let ciphertext = &mut buffer[from..from + segment.ciphertext_len as usize];
-            source.open_segment(index, segment.last, None, ciphertext)?;
+        if window.opened == window.read {
+            let next = window.read..window.end.min(window.read + self.fitting(layout));
+            let span = Span::ciphertext(layout, &next, self.source_len)?;
+            let buffer = second.first(span.ciphertext_len + 1);
+            ends.read(buffer, span.ciphertext_len, span.ciphertext_offset)?;
+            let header = if next.start == 0 { u64::from(layout.header) } else { 0 };
+            read = header + span.ciphertext_len as u64;
+            (window.offset, window.len, window.read) =
+                (span.ciphertext_offset, span.ciphertext_len, next.end);
         }
-        let header = if next.start == 0 { u64::from(layout.header) } else { 0 };
-        *window = Window {
-            opened: next,
-            offset: span.ciphertext_offset,
-            len: span.ciphertext_len,
-            end: window.end,
-        };
-        Ok(header + window.len as u64)
+        let segment = layout.ciphertext_segment(window.opened, self.source_len)?;
+        let from = offset_in(segment.ciphertext_offset, window.offset);
+        let ciphertext = &mut second.first(window.len)[from..from + segment.ciphertext_len as usize];
+        source.open_segment(segment.index, segment.last, None, ciphertext)?;
+        window.opened += 1;
+        Ok(read)
     }
 
     /// The source's segments that hold the output's in `range` (not empty). The last of these take all that is left.
