@@ -12,13 +12,15 @@
 //! - [`experiments`]: what is run, by name.
 //! - [`external`]: programs of other origin, compiled when this machine can.
 //! - [`report`]: one page for a folder of records.
-//! - [`commands`]: what the binary does.
+//! - [`commands`]: what the binary does; [`output`], [`progress`] and [`scratch`]: what it says, and where it works.
 #![forbid(unsafe_code)]
 
 pub mod commands;
 pub mod experiments;
 pub mod external;
 pub mod measure;
+pub mod output;
 pub mod progress;
 pub mod record;
 pub mod report;
+pub mod scratch;

@@ -1,6 +1,7 @@
 //! `cipherloom-lab`: when does parallelism pay? See the library for what it does.
 
 use cipherloom_lab::commands::{compare, list, report, run};
+use cipherloom_lab::output;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -30,10 +31,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
-        Command::List => {
-            print!("{}", list::text());
-            Ok(())
-        }
+        Command::List => output::print(&list::text()),
         Command::Run(options) => run::run(&options),
         Command::Report(options) => report::run(&options),
         Command::Compare(options) => compare::run(&options),

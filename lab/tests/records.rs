@@ -138,3 +138,15 @@ fn two_records_are_compared_with_ratios_and_what_changed() {
     let told = compare::text(&before, &other, false).unwrap_err().to_string();
     assert!(told.contains("made-up") && told.contains("another"), "{told}");
 }
+
+#[test]
+fn no_committed_record_is_of_a_device_of_the_tests() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("records");
+    let mut records = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        assert!(!fs::read_to_string(&path).unwrap().contains("CUDA device (test)"), "{}", path.display());
+        records += 1;
+    }
+    assert!(records > 0);
+}

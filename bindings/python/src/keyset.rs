@@ -7,11 +7,9 @@ use crate::buffer::Lent;
 use crate::errors::{InvalidKey, InvalidRequest, exception, os_error};
 use cipherloom::Format;
 use cipherloom::key::wrapped::{self, IdentityText, Lock, LockKind, Opener};
-use cipherloom::key::{self, Passphrase, Template};
+use cipherloom::key::{self, Passphrase, SECRET_LIMIT, Template};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -138,7 +136,7 @@ impl Keyset {
             true => Zeroizing::new(self.keyset.to_json().as_bytes().to_vec()),
             false => Zeroizing::new(self.wrap(py, passphrase, recipients)?),
         };
-        write_new(&path, &contents).map_err(|error| os_error("write the key file", error, &path))
+        cipherloom::write_key_file(&path, &contents).map_err(|error| exception(&error, Some(&path)))
     }
 
     /// The identifier of the key that encrypts.
@@ -204,18 +202,7 @@ fn open(
 }
 
 fn read_secret(action: &'static str, path: &Path) -> PyResult<Zeroizing<Vec<u8>>> {
-    std::fs::read(path).map(Zeroizing::new).map_err(|error| os_error(action, error, path))
-}
-
-/// Writes a file that only its owner may read, and forces it to stable storage: what is encrypted with a lost key is
-/// lost too.
-fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file: File = options.open(path)?;
-    file.write_all(contents).and_then(|()| file.sync_all()).inspect_err(|_| {
-        let _ = std::fs::remove_file(path);
-    })
+    let file =
+        cipherloom::key::read_secret(path, SECRET_LIMIT).map_err(|error| os_error(action, error, path))?;
+    Ok(file.contents)
 }

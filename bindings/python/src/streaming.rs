@@ -113,7 +113,7 @@ impl StreamingAead {
             largest_segment: self.format.largest_segment() as usize,
             open_files: self.machine.open_files,
         };
-        Plan::new(&[len as u64], &self.machine, &request).threads
+        Plan::new(&[len as u64], &self.machine, &request).threads()
     }
 }
 

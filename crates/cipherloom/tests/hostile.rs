@@ -5,16 +5,22 @@ use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::{Keyset, RawKey, Template};
 use cipherloom::machine::Calibration;
 use cipherloom::{
-    Backend, Error, Format, IfExists, Job, Machine, Selection, Summary, Tree, Unobserved, Work,
+    Backend, Error, Event, Format, IfExists, Job, Links, Machine, Observer, Outcome, Selection, Summary,
+    Tree, Unobserved, Work,
 };
 use std::fs;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 fn run(source: &Path, job: &Job<'_>) -> Result<Summary, Error> {
+    run_observed(source, job, &Unobserved)
+}
+
+fn run_observed(source: &Path, job: &Job<'_>, observer: &dyn Observer) -> Result<Summary, Error> {
     let tree = Tree::list(source, &Selection::default()).unwrap();
     let machine = Machine::detect(Calibration::default());
-    cipherloom::run(&tree, &job.plan(&tree, &machine, NonZeroUsize::new(2)), job, &Unobserved)
+    cipherloom::run(&tree, &job.plan(&tree, &machine, NonZeroUsize::new(2)), job, observer)
 }
 
 fn tink() -> Format {
@@ -22,7 +28,7 @@ fn tink() -> Format {
 }
 
 /// `source/book/part/page` and `source/page`.
-fn sample(folder: &Path) -> std::path::PathBuf {
+fn sample(folder: &Path) -> PathBuf {
     let source = folder.join("source");
     fs::create_dir_all(source.join("book/part")).unwrap();
     fs::write(source.join("book/part/page"), b"inner").unwrap();
@@ -30,21 +36,127 @@ fn sample(folder: &Path) -> std::path::PathBuf {
     source
 }
 
+/// Everything below a folder, itself included: path, kind, mode, time, and a file's content or a link's goal.
+#[cfg(unix)]
+fn everything(root: &Path) -> Vec<(PathBuf, u32, std::time::SystemTime, Vec<u8>)> {
+    use std::os::unix::ffi::OsStringExt;
+    use std::os::unix::fs::MetadataExt;
+    let mut found = Vec::new();
+    let mut paths = vec![root.to_owned()];
+    while let Some(path) = paths.pop() {
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let content = if metadata.is_dir() {
+            paths.extend(fs::read_dir(&path).unwrap().map(|item| item.unwrap().path()));
+            Vec::new()
+        } else if metadata.is_symlink() {
+            fs::read_link(&path).unwrap().into_os_string().into_vec()
+        } else {
+            fs::read(&path).unwrap()
+        };
+        found.push((path, metadata.mode(), metadata.modified().unwrap(), content));
+    }
+    found.sort();
+    found
+}
+
+/// Which sources failed, below the root, and why.
+#[derive(Default)]
+struct Failures(Mutex<Vec<(PathBuf, String)>>);
+
+impl Observer for Failures {
+    fn advanced(&self, _bytes: u64) {}
+    fn entry_ended(&self) {}
+    fn wants_every_event(&self) -> bool {
+        false
+    }
+    fn ended(&self, event: &Event<'_>) {
+        if let Outcome::Failed(error) = &event.outcome {
+            self.0.lock().unwrap().push((event.source.to_owned(), error.to_string()));
+        }
+    }
+}
+
+/// `target/book` leads outside, where folders, files and links of the tree's own names lie in wait to be changed.
 #[cfg(unix)]
 #[test]
-fn a_linked_output_folder_cannot_turn_the_source_into_ciphertext() {
+fn a_linked_output_folder_leads_to_nothing_outside() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let old = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    for if_exists in [IfExists::Fail, IfExists::Skip, IfExists::Overwrite] {
+        for links in [Links::Skip, Links::Copy] {
+            for has_twins in [false, true] {
+                for durable in [false, true] {
+                    let what =
+                        format!("{if_exists:?}, {links:?}, twins outside: {has_twins}, durable: {durable}");
+                    let folder = tempfile::tempdir().unwrap();
+                    let source = sample(folder.path());
+                    fs::create_dir(source.join("book/part/deep")).unwrap();
+                    symlink("goal", source.join("book/link")).unwrap();
+                    symlink("goal", source.join("book/part/link")).unwrap();
+                    let (target, outside) = (folder.path().join("target"), folder.path().join("outside"));
+                    fs::create_dir(&target).unwrap();
+                    fs::create_dir(&outside).unwrap();
+                    symlink(&outside, target.join("book")).unwrap();
+                    if has_twins {
+                        fs::create_dir_all(outside.join("part/deep")).unwrap();
+                        fs::write(outside.join("part/page"), b"theirs").unwrap();
+                        symlink("elsewhere", outside.join("link")).unwrap();
+                        symlink("elsewhere", outside.join("part/link")).unwrap();
+                    }
+                    for path in ["part/deep", "part", ""].map(|path| outside.join(path)) {
+                        if path.is_dir() {
+                            fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+                            fs::File::open(&path).unwrap().set_modified(old).unwrap();
+                        }
+                    }
+                    let before = everything(&outside);
+                    let job = Job { if_exists, links, durable, ..Job::new(Work::Copy, Some(target.clone())) };
+                    let failures = Failures::default();
+                    let summary = run_observed(&source, &job, &failures).unwrap();
+                    assert_eq!(everything(&outside), before, "{what}");
+                    assert_eq!(
+                        (summary.files, summary.skipped),
+                        (1, 0),
+                        "{what}: only what lies beside is done"
+                    );
+                    assert_eq!(fs::read(target.join("page")).unwrap(), b"outer");
+                    assert!(target.join("book").is_symlink(), "{what}");
+                    let mut failed = failures.0.into_inner().unwrap();
+                    failed.sort();
+                    assert_eq!(summary.failed, failed.len() as u64);
+                    for (path, error) in &failed {
+                        assert!(error.contains("is a symbolic link"), "{what}: {}: {error}", path.display());
+                    }
+                    let mut expected = vec!["book", "book/part/page"];
+                    if links == Links::Copy {
+                        expected.extend(["book/link", "book/part/link"]);
+                    }
+                    expected.sort_unstable();
+                    let failed: Vec<_> =
+                        failed.iter().map(|(path, _)| path.strip_prefix(&source).unwrap()).collect();
+                    assert_eq!(failed, expected.iter().map(Path::new).collect::<Vec<_>>(), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// The folder is told once, each file below it too, and nothing else suffers.
+#[test]
+fn a_file_in_place_of_an_output_folder_fails_what_lies_below() {
     let folder = tempfile::tempdir().unwrap();
     let source = sample(folder.path());
     let target = folder.path().join("target");
     fs::create_dir(&target).unwrap();
-    std::os::unix::fs::symlink(source.join("book"), target.join("book")).unwrap();
-    let format = tink();
-    let job =
-        Job { if_exists: IfExists::Overwrite, ..Job::new(Work::Encrypt(&format), Some(target.clone())) };
-    let summary = run(&source, &job).unwrap();
-    assert_eq!(fs::read(source.join("book/part/page")).unwrap(), b"inner");
-    assert_eq!(summary.files, 1, "the file outside of the linked folder is done");
-    assert!(summary.failed >= 1);
+    fs::write(target.join("book"), b"mine").unwrap();
+    let failures = Failures::default();
+    let job = Job { if_exists: IfExists::Overwrite, ..Job::new(Work::Copy, Some(target.clone())) };
+    let summary = run_observed(&source, &job, &failures).unwrap();
+    let mut failed: Vec<_> = failures.0.into_inner().unwrap().into_iter().map(|(path, _)| path).collect();
+    failed.sort();
+    assert_eq!(failed, ["book", "book/part/page"].map(|path| source.join(path)));
+    assert_eq!((summary.files, summary.failed), (1, 2));
+    assert_eq!(fs::read(target.join("book")).unwrap(), b"mine");
 }
 
 #[test]
@@ -84,6 +196,35 @@ fn output_folders_are_never_more_open_than_their_twins_even_when_resumed() {
     }
     fs::set_permissions(source.join("book/part"), fs::Permissions::from_mode(0o700)).unwrap();
     fs::set_permissions(target.join("book/part"), fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+/// Whoever made a folder before the run decides how open it may be.
+#[cfg(unix)]
+#[test]
+fn a_resumed_run_opens_up_no_folder_that_was_there() {
+    use std::os::unix::fs::PermissionsExt;
+    for durable in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let source = sample(folder.path());
+        let target = folder.path().join("target");
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let mode = |path: &str| fs::metadata(target.join(path)).unwrap().permissions().mode() & 0o777;
+        set(&source.join("book"), 0o755);
+        set(&source.join("book/part"), 0o750);
+        fs::create_dir_all(target.join("book")).unwrap();
+        set(&target, 0o700);
+        set(&target.join("book"), 0o700);
+        let job = Job { if_exists: IfExists::Skip, durable, ..Job::new(Work::Copy, Some(target.clone())) };
+        let summary = run(&source, &job).unwrap();
+        assert_eq!((summary.files, summary.failed), (2, 0));
+        assert_eq!((mode(""), mode("book")), (0o700, 0o700), "theirs");
+        assert_eq!(mode("book/part"), 0o750, "ours");
+        // Without a resumed run nothing is done to them.
+        set(&target.join("book"), 0o777);
+        let job = Job { if_exists: IfExists::Overwrite, ..job };
+        assert_eq!(run(&source, &job).unwrap().failed, 0);
+        assert_eq!((mode("book"), mode("book/part")), (0o777, 0o750));
+    }
 }
 
 #[test]
@@ -161,7 +302,8 @@ fn more_threads_than_files_can_be_opened_for_are_not_started() {
         machine.open_files = open_files;
         let job = Job::new(Work::Encrypt(&format), None);
         let plan = job.plan(&tree, &machine, NonZeroUsize::new(1 << 62));
-        let held = plan.threads * (16 + 2 + 2 * plan.slots);
-        assert!(held <= open_files.max(64), "{open_files}: {} threads, {} slots", plan.threads, plan.slots);
+        let (threads, slots) = (plan.threads(), plan.slots());
+        let held = threads * (16 + 2 + 3 * slots);
+        assert!(held <= open_files.max(64), "{open_files}: {threads} threads, {slots} slots");
     }
 }

@@ -33,7 +33,7 @@ impl ExitCode {
             ExitCode::Unauthentic,
             "at least one entry is not authentic (damaged, tampered with, truncated, or made with another key); others may be done",
         ),
-        (ExitCode::Interrupted, "Ctrl-C stopped it (stores); what was complete stands, nothing else does"),
+        (ExitCode::Interrupted, "Ctrl-C or SIGTERM stopped it; what was complete stands, nothing else does"),
     ];
 }
 
@@ -74,7 +74,6 @@ pub fn of(error: &anyhow::Error) -> ExitCode {
 #[error("stopped; {0}")]
 pub struct Interrupted(pub &'static str);
 
-#[cfg(feature = "stores")]
 impl Interrupted {
     pub const CODE: i32 = ExitCode::Interrupted as i32;
 }

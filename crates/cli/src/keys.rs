@@ -6,28 +6,30 @@ use crate::{output, passphrase};
 use anyhow::Context;
 use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
-use cipherloom::key::{Keyset, RawKey};
+use cipherloom::key::{self, Keyset, RawKey, SECRET_LIMIT};
 use cipherloom::{Engine, Error, Format};
+use std::num::NonZeroU32;
 use std::path::Path;
 use zeroize::Zeroizing;
+
+/// Iterations of PBKDF2 where none are given: what openssl enc does.
+const ITERATIONS: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
 
 /// The format that the arguments ask for, with its keys.
 pub fn format(arguments: &FormatArguments, engine: Engine) -> anyhow::Result<Format> {
     refuse_foreign_options(arguments)?;
     match arguments.format {
         FormatName::Tink => {
-            let path = arguments.key.as_deref().ok_or_else(|| missing("--key FILE", "tink"))?;
-            with_key(arguments, path, engine)
+            let (keyset, lock) = keyset(key_file(arguments)?, arguments)?;
+            refuse_idle_secrets(arguments, &[lock])?;
+            Ok(Format::tink(keyset, engine)?)
         }
-        FormatName::Cobblestone => {
-            let path =
-                arguments.raw_key.as_deref().ok_or_else(|| missing("--raw-key FILE", "cobblestone"))?;
-            with_key(arguments, path, engine)
-        }
+        FormatName::Cobblestone => cobblestone(arguments, key_file(arguments)?),
         FormatName::Openssl => {
             let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "openssl"))?;
             let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), "Passphrase: ")?;
-            Ok(Format::openssl(cipher.into(), passphrase, arguments.pbkdf2_iterations.get(), engine)?)
+            let iterations = arguments.pbkdf2_iterations.unwrap_or(ITERATIONS);
+            Ok(Format::openssl(cipher.into(), passphrase, iterations.get(), engine)?)
         }
         FormatName::Raw => {
             let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "raw"))?;
@@ -41,11 +43,19 @@ pub fn format(arguments: &FormatArguments, engine: Engine) -> anyhow::Result<For
     }
 }
 
-/// The format that the arguments ask for, with the key in the file at `path` (tink and cobblestone).
-pub fn with_key(arguments: &FormatArguments, path: &Path, engine: Engine) -> anyhow::Result<Format> {
+/// The format that the arguments ask for, with its own key and with the one in the file `to`.
+pub fn formats(arguments: &FormatArguments, to: &Path, engine: Engine) -> anyhow::Result<(Format, Format)> {
+    refuse_foreign_options(arguments)?;
     match arguments.format {
-        FormatName::Tink => Ok(Format::tink(keyset(path, arguments)?, engine)?),
-        FormatName::Cobblestone => Ok(Format::cobblestone(&raw_key(path)?, arguments.context.as_bytes())?),
+        FormatName::Tink => {
+            let (from, from_lock) = keyset(key_file(arguments)?, arguments)?;
+            let (to, to_lock) = keyset(to, arguments)?;
+            refuse_idle_secrets(arguments, &[from_lock, to_lock])?;
+            Ok((Format::tink(from, engine)?, Format::tink(to, engine)?))
+        }
+        FormatName::Cobblestone => {
+            Ok((cobblestone(arguments, key_file(arguments)?)?, cobblestone(arguments, to)?))
+        }
         FormatName::Openssl | FormatName::Raw => Err(usage(
             "rekey works with --format tink and cobblestone only: files of other formats open with any key and give \
              nonsense, which would then be sealed; decrypt and encrypt them instead",
@@ -53,16 +63,54 @@ pub fn with_key(arguments: &FormatArguments, path: &Path, engine: Engine) -> any
     }
 }
 
+fn cobblestone(arguments: &FormatArguments, key: &Path) -> anyhow::Result<Format> {
+    Ok(Format::cobblestone(&raw_key(key)?, arguments.context.as_bytes())?)
+}
+
+/// The key file of tink or cobblestone.
+fn key_file(arguments: &FormatArguments) -> anyhow::Result<&Path> {
+    match arguments.format {
+        FormatName::Tink => arguments.key.as_deref().ok_or_else(|| missing("--key FILE", "tink")),
+        _ => arguments.raw_key.as_deref().ok_or_else(|| missing("--raw-key FILE", "cobblestone")),
+    }
+}
+
+/// A secret that opened none of the key files has no effect, and somebody may believe that these are wrapped.
+fn refuse_idle_secrets(arguments: &FormatArguments, locks: &[Option<LockKind>]) -> anyhow::Result<()> {
+    for (option, is_given, lock) in [
+        ("--identity", arguments.identity.is_some(), LockKind::Recipients),
+        ("--passphrase-file", arguments.passphrase_file.is_some(), LockKind::Passphrase),
+    ] {
+        if is_given && !locks.contains(&Some(lock)) {
+            let state = if locks.iter().all(Option::is_none) { "not wrapped" } else { "wrapped otherwise" };
+            return Err(usage(format!("{option} opens nothing: the key file is {state}; leave it out")));
+        }
+    }
+    Ok(())
+}
+
+/// An identity opens, and a new key file is not there to be opened.
+pub fn refuse_identity(arguments: &FormatArguments) -> anyhow::Result<()> {
+    match arguments.identity {
+        None => Ok(()),
+        Some(_) => Err(usage(
+            "--identity opens a key file that is there; to wrap a new one for its owner give --recipient AGE1…",
+        )),
+    }
+}
+
 /// An option of another format has no effect, and somebody may rely on its having one.
-fn refuse_foreign_options(arguments: &FormatArguments) -> anyhow::Result<()> {
+pub fn refuse_foreign_options(arguments: &FormatArguments) -> anyhow::Result<()> {
     use FormatName::{Cobblestone, Openssl, Raw, Tink};
-    let options: [(&str, bool, &[FormatName]); 7] = [
+    let options: [(&str, bool, &[FormatName]); 9] = [
         ("--key", arguments.key.is_some(), &[Tink]),
         ("--identity", arguments.identity.is_some(), &[Tink]),
         ("--passphrase-file", arguments.passphrase_file.is_some(), &[Tink, Openssl]),
         ("--raw-key", arguments.raw_key.is_some(), &[Cobblestone, Raw]),
         ("--cipher", arguments.cipher.is_some(), &[Openssl, Raw]),
         ("--iv", arguments.iv.is_some(), &[Raw]),
+        ("--reuse-keystream-and-reveal-plaintext", arguments.reuse_keystream_and_reveal_plaintext, &[Raw]),
+        ("--pbkdf2-iterations", arguments.pbkdf2_iterations.is_some(), &[Openssl]),
         ("--context", !arguments.context.is_empty(), &[Cobblestone]),
     ];
     match options.iter().find(|(_, is_given, formats)| *is_given && !formats.contains(&arguments.format)) {
@@ -84,37 +132,39 @@ fn missing(option: &str, format: &str) -> anyhow::Error {
     usage(format!("--format {format} needs {option}; {remedy}"))
 }
 
-/// Reads a keyset, unwrapping it if it is wrapped.
-pub fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<Keyset> {
+/// Reads a keyset, unwrapping it if it is wrapped; with what it was locked with.
+fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<(Keyset, Option<LockKind>)> {
     let contents = read_secret(path)?;
     let in_file = || output::printable(path);
     if !wrapped::is_wrapped(&contents) {
-        return Keyset::parse(&contents).with_context(in_file);
+        return Ok((Keyset::parse(&contents).with_context(in_file)?, None));
     }
-    let keyset = match (wrapped::lock_kind(&contents).with_context(in_file)?, &arguments.identity) {
+    let lock = wrapped::lock_kind(&contents).with_context(in_file)?;
+    let keyset = match (lock, &arguments.identity) {
         (LockKind::Recipients, None) => {
             return Err(no_key(format!(
                 "{}: the keyset is wrapped for recipients; give --identity FILE with the age identity of one of them",
                 output::printable(path)
             )));
         }
-        (_, Some(identity)) => {
-            let text = std::fs::read(identity).map_err(|error| {
-                no_key(format!("{}: cannot read the identity file: {error}", output::printable(identity)))
-            })?;
-            let keyset = wrapped::unwrap(&contents, &Opener::IdentityFile(&IdentityText::new(text)));
+        (LockKind::Recipients, Some(identity)) => {
+            let mut text = read_beside(identity, "the identity file")?;
+            let text = IdentityText::new(std::mem::take(&mut *text));
+            let keyset = wrapped::unwrap(&contents, &Opener::IdentityFile(&text));
             if matches!(keyset, Err(Error::IdentityFile { .. } | Error::IdentityFileEmpty)) {
-                return keyset.with_context(|| output::printable(identity));
+                return keyset
+                    .map(|keyset| (keyset, Some(lock)))
+                    .with_context(|| output::printable(identity));
             }
             keyset
         }
-        (LockKind::Passphrase, None) => {
+        (LockKind::Passphrase, _) => {
             let prompt = format!("Passphrase of {}: ", output::printable(path));
             let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), &prompt)?;
             wrapped::unwrap(&contents, &Opener::Passphrase(&passphrase))
         }
     };
-    keyset.with_context(in_file)
+    keyset.map(|keyset| (keyset, Some(lock))).with_context(in_file)
 }
 
 fn raw_key(path: &Path) -> anyhow::Result<RawKey> {
@@ -123,25 +173,25 @@ fn raw_key(path: &Path) -> anyhow::Result<RawKey> {
 
 /// Reads a key file, and warns if others may read it too.
 fn read_secret(path: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
-    let contents = std::fs::read(path).map(Zeroizing::new).map_err(|error| unreadable(path, &error))?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or(0);
-        if mode & 0o077 != 0 {
-            output::warn(format_args!(
-                "{}: others may read this key file; `chmod 600` keeps it yours",
-                output::printable(path)
-            ));
-        }
+    let file = key::read_secret(path, SECRET_LIMIT).map_err(|error| {
+        let is_missing = error.kind() == std::io::ErrorKind::NotFound;
+        let remedy = if is_missing { "; `cipherloom keygen -o FILE` makes a keyset" } else { "" };
+        no_key(format!("{}: cannot read the key file: {error}{remedy}", output::printable(path)))
+    })?;
+    if file.is_open_to_others {
+        output::warn(format_args!(
+            "{}: others may read this key file; `chmod 600` keeps it yours",
+            output::printable(path)
+        ));
     }
-    Ok(contents)
+    Ok(file.contents)
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
-    let is_missing = error.kind() == std::io::ErrorKind::NotFound;
-    let remedy = if is_missing { "; `cipherloom keygen -o FILE` makes a keyset" } else { "" };
-    no_key(format!("{}: cannot read the key file: {error}{remedy}", output::printable(path)))
+/// Reads a file that comes beside keys: an identity, a passphrase.
+pub fn read_beside(path: &Path, what: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+    let file = key::read_secret(path, SECRET_LIMIT)
+        .map_err(|error| no_key(format!("{}: cannot read {what}: {error}", output::printable(path))))?;
+    Ok(file.contents)
 }
 
 fn parse_iv(hex: &str) -> anyhow::Result<[u8; 16]> {

@@ -6,6 +6,7 @@ mod cache;
 mod commands;
 mod device;
 mod exit_code;
+mod interrupt;
 mod keys;
 mod open_files;
 mod output;
@@ -28,6 +29,9 @@ fn main() -> std::process::ExitCode {
             return code.into();
         }
     };
+    if arguments.command.is_quiet() {
+        output::leave_warnings_out();
+    }
     secrecy::forbid_core_dumps();
     open_files::allow_many();
     let ended = run(arguments.command);

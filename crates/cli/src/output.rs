@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints text to standard output.
 ///
@@ -32,9 +33,19 @@ pub fn tell(line: impl Display) {
     let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
+/// Whether the user wants errors only.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on there are no warnings: `--quiet`.
+pub fn leave_warnings_out() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
 /// A warning on standard error.
 pub fn warn(text: impl Display) {
-    tell(format_args!("cipherloom: warning: {text}"));
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        tell(format_args!("cipherloom: warning: {text}"));
+    }
 }
 
 /// An error with its causes in one line. A cause that the words before it end with already is not repeated.
@@ -65,17 +76,31 @@ pub fn printable(path: &Path) -> String {
 
 /// Bytes as a person reads them.
 pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
     }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
+    let (value, unit) = in_unit(bytes as f64);
+    format!("{value:.1} {unit}")
+}
+
+/// Bytes per second, as they were measured: in the units of [`size`], with three digits that count.
+pub fn rate(bytes_per_second: f64) -> String {
+    let (value, unit) = in_unit(bytes_per_second);
+    match value {
+        ..9.995 => format!("{value:.2} {unit}/s"),
+        ..99.95 => format!("{value:.1} {unit}/s"),
+        _ => format!("{value:.0} {unit}/s"),
+    }
+}
+
+fn in_unit(bytes: f64) -> (f64, &'static str) {
+    const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let (mut value, mut unit) = (bytes, 0);
     while value >= 1024.0 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
     }
-    format!("{value:.1} {}", UNITS[unit])
+    (value, UNITS[unit])
 }
 
 /// A duration as a person reads it.
@@ -102,6 +127,11 @@ mod tests {
         assert_eq!(size(1023), "1023 B");
         assert_eq!(size(1 << 20), "1.0 MiB");
         assert_eq!(size(u64::MAX), "16384.0 PiB");
+        assert_eq!(rate(999.0), "999 B/s");
+        assert_eq!(rate(2_500_000.0), "2.38 MiB/s");
+        assert_eq!(rate(59_900_000.0), "57.1 MiB/s");
+        assert_eq!(rate(871e6), "831 MiB/s");
+        assert_eq!(rate(16.25e9), "15.1 GiB/s");
         assert_eq!(duration(0.000_42), "420 µs");
         assert_eq!(duration(0.0123), "12.3 ms");
         assert_eq!(duration(61.0), "61.00 s");

@@ -1,7 +1,7 @@
 //! Where a passphrase comes from: a file, the environment, or a prompt. Never an argument, which others can list.
 
 use crate::exit_code::no_key;
-use crate::output;
+use crate::{keys, output};
 use anyhow::Context;
 use cipherloom::key::Passphrase;
 use std::io::IsTerminal;
@@ -34,9 +34,7 @@ pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
 
 fn given(file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
     if let Some(path) = file {
-        let contents = std::fs::read(path).map(Zeroizing::new).map_err(|error| {
-            no_key(format!("{}: cannot read the passphrase file: {error}", output::printable(path)))
-        })?;
+        let contents = keys::read_beside(path, "the passphrase file")?;
         let passphrase = Passphrase::from_file(&contents).with_context(|| output::printable(path))?;
         return Ok(Some(passphrase));
     }
@@ -50,7 +48,8 @@ fn ask(prompt: &str) -> anyhow::Result<Passphrase> {
 }
 
 fn read_hidden(prompt: &str) -> anyhow::Result<Zeroizing<String>> {
-    if !std::io::stderr().is_terminal() {
+    // Prompt and answer go by /dev/tty: that one of these is a terminal says that somebody sits there.
+    if !std::io::stderr().is_terminal() && !std::io::stdin().is_terminal() {
         return Err(no_key(format!(
             "a passphrase is needed and there is no terminal to ask at; give --passphrase-file FILE or set {VARIABLE}"
         )));

@@ -4,6 +4,7 @@ use crate::output;
 use crate::progress::Progress;
 use cipherloom::{Error, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// How much is printed.
@@ -55,10 +56,41 @@ fn sentence(event: &Event<'_>) -> String {
             format!("cipherloom: {}: {error}", output::printable(output))
         }
         (Outcome::Failed(error), _) => format!("cipherloom: {source}: {error}"),
-        (Outcome::Skipped, _) => format!("{source}: skipped, the output exists"),
+        (Outcome::Skipped, _) => format!("{source}: skipped, the name exists; not checked"),
         (Outcome::Done { .. }, Some(output)) => format!("{source} -> {}", output::printable(output)),
         (Outcome::Done { .. }, None) => format!("{source}: authentic"),
     }
+}
+
+/// Tells of each entry which output it would have, for a run that is not made.
+///
+/// # Errors
+/// If standard output does not take it.
+pub fn foretell(tree: &Tree, job: &Job<'_>, style: Style) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Foretold<'f> {
+        event: &'static str,
+        source: Cow<'f, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        output: Option<Cow<'f, str>>,
+        bytes: u64,
+    }
+    for entry in &tree.entries {
+        let relative = tree.relative_path(entry);
+        let source = tree.root.join(&relative);
+        let output = job.names_output(&entry.name).zip(job.destination.as_ref());
+        let output = output.map(|(name, folder)| folder.join(relative.with_file_name(name)));
+        if style == Style::Json {
+            let output = output.as_ref().map(|output| output.to_string_lossy());
+            let source = source.to_string_lossy();
+            output::print_json(&Foretold { event: "planned", source, output, bytes: entry.size })?;
+        } else {
+            let output =
+                output.map_or_else(|| "no name for the output".to_owned(), |path| output::printable(&path));
+            output::print(&format!("{} -> {output}\n", output::printable(&source)))?;
+        }
+    }
+    Ok(())
 }
 
 /// An event in JSON. Names that are no text lose what is none.
@@ -156,7 +188,7 @@ impl<'s> Report<'s> {
         }
         let special = output::count(self.special_passed_over, "special file");
         for (number, part) in [
-            (skipped, format!("{skipped} skipped (the output exists)")),
+            (skipped, format!("{skipped} skipped (the name exists; not checked)")),
             (links, format!("{} copied", output::count(links, "link"))),
             (
                 self.links_passed_over,

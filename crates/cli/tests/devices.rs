@@ -164,12 +164,12 @@ fn a_plan_tells_what_the_device_costs_and_who_wins() {
         String::from_utf8(output.stdout).unwrap()
     };
     let forced = plan("--format raw --cipher aes-128-ctr --backend wgpu");
-    assert!(forced.contains("\"device\":\"wgpu (") && forced.contains("there and back"), "{forced}");
+    assert!(forced.contains("\"device\":\"wgpu (") && forced.contains("\"device_seconds\":"), "{forced}");
     let idle = plan("--backend wgpu");
-    assert!(!idle.contains("\"device\":") && idle.contains("AES-GCM is done by the CPU"), "{idle}");
+    assert!(!idle.contains("\"device\":") && idle.contains("\"verdict\":\"not_for_gcm\""), "{idle}");
     // A software device is the CPU, less what driving it costs.
     let chosen = plan("--format raw --cipher aes-128-ctr --backend auto");
-    assert!(chosen.contains("so the CPU does it"), "{chosen}");
+    assert!(chosen.contains("\"verdict\":\"idle\""), "{chosen}");
 }
 
 #[test]
@@ -213,7 +213,21 @@ fn calibrated_devices_are_spoken_of_without_a_driver_until_drivers_change() {
     let (figures, _) = with_cache("calibrate");
     assert!(figures.contains("wgpu ") && figures.contains("AES-128-CTR there and back"), "{figures}");
     let (planned, told) = with_cache(plan);
-    assert!(planned.contains("as calibrated, would not pay: it takes"), "{planned}");
+    // A verdict with both times, and four lines of figures below it, each of three digits that count.
+    let lines: Vec<&str> = planned.lines().collect();
+    let verdict = lines.iter().position(|line| line.contains("as calibrated, would not pay: ")).unwrap();
+    assert!(
+        lines[verdict].ends_with(" of the CPU") && lines[verdict - 2].starts_with("wgpu      "),
+        "{planned}"
+    );
+    for (line, what) in
+        lines[verdict + 1..].iter().zip(["there and back", "moving alone", "kernel alone", "the CPU"])
+    {
+        let (rate, unit) = line[28..].trim().split_once(' ').unwrap();
+        assert!(line[12..].starts_with(what) && unit.contains("iB/s, "), "{planned}");
+        let digits: String = rate.chars().filter(char::is_ascii_digit).collect();
+        assert!(digits.len() >= 3 && line.len() <= 80, "{planned}");
+    }
     assert_eq!(told, "");
     let kept = cache.join("cipherloom/devices.json");
     let changed = fs::read_to_string(&kept).unwrap().replacen("icd.d", "icd.e", 1);

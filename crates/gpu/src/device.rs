@@ -3,6 +3,11 @@
 use crate::Error;
 use crate::costs::Costs;
 use cipherloom_kernels::Accelerator;
+use std::time::Duration;
+
+/// How long a piece of work may take: a kernel that does not end then hangs. Drivers with a limit of their own give up after a
+/// few seconds.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// An opened device that does AES-CTR and CBC decryption, bit for bit what the CPU gives. After a failure it leaves
 /// everything to the CPU.

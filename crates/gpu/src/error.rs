@@ -1,5 +1,6 @@
 //! What can go wrong with devices: each names the device, the cause and the remedy.
 
+use std::time::Duration;
 use thiserror::Error;
 
 /// Why a device could not be used.
@@ -44,6 +45,17 @@ pub enum Error {
         device: String,
         /// The driver's words.
         reason: String,
+    },
+    /// What the device was given does not end.
+    #[error(
+        "{device}: the device did not end its work within {} s and counts as lost: end the programs that hang on it, or \
+         restart the machine", .limit.as_secs_f64()
+    )]
+    Hangs {
+        /// The device's name.
+        device: String,
+        /// How long it was waited for.
+        limit: Duration,
     },
     /// The device gives wrong results.
     #[error(

@@ -33,12 +33,17 @@ pub mod experiments;
 mod interpreter;
 #[cfg(any(feature = "wgpu", feature = "cuda"))]
 mod keys;
+#[cfg(all(test, feature = "cuda", feature = "experiments"))]
+mod over_stand_in;
 #[cfg(all(test, any(feature = "wgpu", feature = "cuda")))]
 mod processor;
 #[cfg(any(feature = "wgpu", feature = "cuda"))]
 mod self_test;
 #[cfg(any(feature = "wgpu", feature = "cuda"))]
 mod staging;
+#[cfg(all(test, any(feature = "wgpu", feature = "cuda")))]
+#[path = "../tests/processor/stand_in.rs"]
+mod stand_in;
 #[cfg(feature = "wgpu")]
 pub mod webgpu;
 

@@ -1,6 +1,6 @@
 //! Kernels' CUDA text, compiled by this machine's C compiler and run on its processor: how it is checked without a device.
 
-use std::fmt::Write as _;
+use crate::stand_in;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -24,29 +24,14 @@ pub(crate) struct Launch<'l> {
 }
 
 impl Processor {
-    /// Compiles `text`; `kernels` are its kernels' names, and whether their threads wait for each other.
-    pub(crate) fn compile(name: &str, text: &str, kernels: &[(&str, bool)]) -> Processor {
+    /// Compiles `text`; kernels have the numbers of their order in it.
+    pub(crate) fn compile(name: &str, text: &str) -> Processor {
         let folder = std::env::temp_dir().join(format!("cipherloom-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let mut table =
-            "static const struct { Kernel *kernel; int has_barriers; const char *name; } KERNELS[] = {\n"
-                .to_owned();
-        for (kernel, has_barriers) in kernels {
-            writeln!(table, "{{{kernel}, {}, \"{kernel}\"}},", u32::from(*has_barriers)).unwrap();
-        }
-        table.push_str("};\n");
-        let source = [
-            include_str!("../tests/processor/kernels.h"),
-            text,
-            include_str!("../tests/processor/launch.h"),
-            &table,
-            include_str!("../tests/processor/main.c"),
-        ];
+        let source = stand_in::program(&[text.to_owned()], &[include_str!("../tests/processor/main.c")]);
         let path = folder.join("kernels.c");
-        std::fs::write(&path, source.concat()).unwrap();
-        let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-w", "-pthread", "-o"]).arg(folder.join("kernels")).arg(&path);
-        assert!(compiler.status().expect("a C compiler").success());
+        std::fs::write(&path, source).unwrap();
+        stand_in::compile(&path, &folder.join("kernels"), &["-O1"]);
         Processor { folder }
     }
 

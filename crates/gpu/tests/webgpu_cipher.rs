@@ -2,7 +2,7 @@
 #![cfg(feature = "wgpu")]
 
 use cipherloom_gpu::Device;
-use cipherloom_gpu::webgpu::WebGpuCipher;
+use cipherloom_gpu::webgpu::{Adapters, WebGpuCipher};
 use cipherloom_kernels::{Aes, Backend, Engine};
 
 const PIECE: usize = 4 << 20;
@@ -52,22 +52,30 @@ fn every_size_and_offset_is_what_the_cpu_gives() {
 }
 
 #[test]
-fn several_threads_may_use_one_device() {
-    let device: &'static WebGpuCipher = Box::leak(Box::new(WebGpuCipher::open(None).unwrap()));
-    std::thread::scope(|scope| {
-        for number in 0..4_u8 {
-            scope.spawn(move || {
-                let cpu = Aes::new(&[number; 32], Backend::best()).unwrap();
-                let both =
-                    Aes::new(&[number; 32], Engine::with_accelerator(Backend::best(), device)).unwrap();
-                let (mut expected, mut got) = (noise(300_000), noise(300_000));
-                cpu.ctr_xor(&[number; 16], 0, &mut expected);
-                both.ctr_xor(&[number; 16], 0, &mut got);
-                assert!(got == expected);
-            });
-        }
-    });
-    assert_eq!(device.fault(), None);
+fn several_threads_may_use_one_device_of_each_api() {
+    let reports = Adapters::list(false).reports();
+    assert!(reports.iter().any(|report| report.api == "gl"), "no adapter of OpenGL");
+    for report in reports {
+        let opened = WebGpuCipher::open(Some(&report.number.to_string())).unwrap();
+        let device: &'static WebGpuCipher = Box::leak(Box::new(opened));
+        std::thread::scope(|scope| {
+            for number in 0..8_u8 {
+                scope.spawn(move || {
+                    let cpu = Aes::new(&[number; 32], Backend::best()).unwrap();
+                    let engine = Engine::with_accelerator(Backend::best(), device);
+                    let both = Aes::new(&[number; 32], engine).unwrap();
+                    let text = noise(33_000 + 16 * usize::from(number));
+                    for counter in 0..2 {
+                        let (mut expected, mut got) = (text.clone(), text.clone());
+                        cpu.ctr_xor(&[number; 16], counter, &mut expected);
+                        both.ctr_xor(&[number; 16], counter, &mut got);
+                        assert!(got == expected, "{}: thread {number}, counter {counter}", report.api);
+                    }
+                });
+            }
+        });
+        assert_eq!(device.fault(), None, "{}", report.api);
+    }
 }
 
 #[test]

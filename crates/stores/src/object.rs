@@ -59,7 +59,7 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
             root: root.clone(),
             relative: PathBuf::from(relative),
             if_exists,
-            durable: errand.durable,
+            touched: errand.durable.then(|| Arc::clone(&context.touched)),
         }),
         Some(Kind::Bucket { bucket, .. }) => {
             let condition = match (&object.e_tag, if_exists) {

@@ -9,11 +9,13 @@ use crate::object::process;
 use crate::pages::{AHEAD, Found};
 use crate::place::Place;
 use crate::runtime::runtime;
+use crate::sink::Touched;
 use crate::source::Home;
-use cipherloom::{Error, Event, IfExists, Observer, Outcome, Summary, Unlisted};
+use cipherloom::{Error, Event, IfExists, Observer, Outcome, Summary, Unlisted, make_folders, sync_folders};
 use futures_util::FutureExt;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -40,6 +42,8 @@ pub(crate) struct Context {
     /// This run's own mark.
     pub(crate) run: String,
     pub(crate) is_in_place: bool,
+    /// Filled by runs whose outputs are to be on stable storage.
+    pub(crate) touched: Arc<Touched>,
     memory: Arc<Semaphore>,
     shares: u32,
     told: Sender<Told>,
@@ -73,6 +77,7 @@ impl Context {
             ciphers: Ciphers::new(errand.limits.threads),
             run: random()?,
             is_in_place,
+            touched: Arc::default(),
             memory: Arc::new(Semaphore::new(shares as usize)),
             shares,
             told,
@@ -119,9 +124,9 @@ pub fn run(
     let start = Instant::now();
     let inventory = inventory.into();
     let is_in_place = is_in_place(&inventory, errand)?;
-    if let Some(folder) = errand.destination.as_ref().and_then(|place| place.folder()) {
-        std::fs::create_dir_all(folder).map_err(|error| Error::io("make the destination folder", error))?;
-    }
+    let folder = errand.destination.as_ref().and_then(|place| place.folder());
+    let first_existing = folder.map(make_folders).transpose();
+    let first_existing = first_existing.map_err(|error| Error::io("make the destination folder", error))?;
     let mut tally = Tally { place: inventory.place(), errand, observer, summary: Summary::default() };
     if let Supply::Known(listing) = &inventory.supply {
         listing.unlisted.iter().for_each(|unlisted| tally.unlisted(unlisted));
@@ -129,11 +134,18 @@ pub fn run(
     let (context, hears) = Context::new(inventory.home(), errand, is_in_place)?;
     let (stop, stopped) = watch::channel(false);
     let (context, supply) = (Arc::new(context), inventory.supply.clone());
+    let touched = Arc::clone(&context.touched);
     runtime()?.spawn(async move {
         let driven = AssertUnwindSafe(drive(Arc::clone(&context), supply, stopped)).catch_unwind().await;
         driven.unwrap_or_else(|panic| context.tell(Told::Panicked(panic)));
     });
     tally.hear(&hears, &stop);
+    if let (Some(folder), Some(first_existing), true) = (folder, first_existing, errand.durable) {
+        let folders = touched.folders();
+        if let Err(error) = sync_folders(folder, folders.iter().map(PathBuf::as_path), &first_existing) {
+            tally.unlisted(&Unlisted { path: folder.to_owned(), error });
+        }
+    }
     Ok(Summary { seconds: start.elapsed().as_secs_f64(), ..tally.summary })
 }
 

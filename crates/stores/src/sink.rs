@@ -12,8 +12,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use object_store::path::Path as Key;
 use object_store::{PutMode, PutOptions, UpdateVersion};
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// When an output may take its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,12 +27,43 @@ pub(crate) enum Condition {
     Replace(String),
 }
 
+/// The folders below the destination whose names are to be forced to stable storage when the run ends.
+#[derive(Debug, Default)]
+pub(crate) struct Touched(Mutex<BTreeSet<PathBuf>>);
+
+impl Touched {
+    /// An output stands at this path.
+    fn note(&self, relative: &Path) {
+        let folder = relative.parent().unwrap_or(Path::new(""));
+        let mut folders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !folders.contains(folder) {
+            folders.insert(folder.to_owned());
+        }
+    }
+
+    pub(crate) fn folders(&self) -> BTreeSet<PathBuf> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// An output's place.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
     Nowhere,
-    File { root: PathBuf, relative: PathBuf, if_exists: IfExists, durable: bool },
-    Object { bucket: Arc<Bucket>, key: Key, origin: Provenance, condition: Condition, if_exists: IfExists },
+    /// `touched` where outputs are to be on stable storage.
+    File {
+        root: PathBuf,
+        relative: PathBuf,
+        if_exists: IfExists,
+        touched: Option<Arc<Touched>>,
+    },
+    Object {
+        bucket: Arc<Bucket>,
+        key: Key,
+        origin: Provenance,
+        condition: Condition,
+        if_exists: IfExists,
+    },
 }
 
 /// How often a put is tried whose refusal names a conflict that is not there.
@@ -41,11 +73,14 @@ impl Target {
     /// Before any work: whether the output is there. `None` if the work is to be done.
     pub(crate) async fn look(&self, is_large: bool) -> Result<Option<Ended>, Error> {
         match self {
-            Target::File { root, relative, if_exists, .. } => {
-                let path = root.join(relative);
-                let is_there = path.symlink_metadata().is_ok_and(|found| found.is_file());
+            Target::File { root, relative, if_exists, touched } => {
+                let is_there = *if_exists != IfExists::Overwrite && Draft::is_there(root, relative);
                 match if_exists {
-                    IfExists::Skip if is_there => Ok(Some(Ended::Skipped)),
+                    IfExists::Skip if is_there => {
+                        // The run that made it may have been stopped before its end.
+                        touched.iter().for_each(|touched| touched.note(relative));
+                        Ok(Some(Ended::Skipped))
+                    }
                     IfExists::Fail if is_there => Err(Error::OutputExists),
                     _ => Ok(None),
                 }
@@ -164,9 +199,10 @@ impl Sink {
         match std::mem::replace(&mut self.way, Way::Nowhere) {
             Way::Nowhere => Ok(Ended::Done(len)),
             Way::File(draft) => {
-                let Target::File { if_exists, durable, .. } = self.target else {
+                let Target::File { relative, if_exists, touched, .. } = &self.target else {
                     return Err(Error::NeitherFileNorFolder);
                 };
+                let (if_exists, durable) = (*if_exists, touched.is_some());
                 let draft = Arc::into_inner(draft).ok_or(Error::Stopped)?;
                 blocking(move || {
                     if durable {
@@ -175,6 +211,7 @@ impl Sink {
                     draft.publish(if_exists)
                 })
                 .await?;
+                touched.iter().for_each(|touched| touched.note(relative));
                 Ok(Ended::Done(len))
             }
             Way::Object(mut upload) => {
@@ -195,5 +232,56 @@ impl Sink {
             Way::Object(upload) => Some(upload),
             Way::Nowhere | Way::File(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::runtime;
+
+    #[test]
+    fn folders_of_durable_outputs_are_noted_made_or_found() {
+        let root = tempfile::tempdir().unwrap();
+        let touched = Arc::new(Touched::default());
+        let target = |relative: &str, if_exists| Target::File {
+            root: root.path().to_owned(),
+            relative: relative.into(),
+            if_exists,
+            touched: Some(Arc::clone(&touched)),
+        };
+        let put =
+            |target: &Target| runtime().unwrap().block_on(target.put(Bytes::from_static(b"text"), None));
+        let look = |target: &Target| runtime().unwrap().block_on(target.look(false));
+        for relative in ["top", "a/b/deep", "a/b/other"] {
+            assert!(matches!(put(&target(relative, IfExists::Fail)), Ok(Ended::Done(4))));
+        }
+        assert_eq!(touched.folders(), ["", "a/b"].map(PathBuf::from).into());
+        assert!(matches!(look(&target("a/b/deep", IfExists::Skip)), Ok(Some(Ended::Skipped))));
+        assert!(matches!(look(&target("a/b/deep", IfExists::Fail)), Err(Error::OutputExists)));
+        assert!(matches!(look(&target("a/b/deep", IfExists::Overwrite)), Ok(None)));
+        assert_eq!(touched.folders(), [PathBuf::from("a/b")].into());
+    }
+
+    /// What lies behind a link is no output of an earlier run, and nothing is put there.
+    #[cfg(unix)]
+    #[test]
+    fn a_linked_folder_is_neither_looked_into_nor_written_to() {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::write(outside.path().join("object"), b"theirs").unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.path().join("link")).unwrap();
+        for if_exists in [IfExists::Skip, IfExists::Fail, IfExists::Overwrite] {
+            let target = Target::File {
+                root: root.path().to_owned(),
+                relative: "link/object".into(),
+                if_exists,
+                touched: None,
+            };
+            let runtime = runtime().unwrap();
+            assert!(matches!(runtime.block_on(target.look(true)), Ok(None)));
+            let put = runtime.block_on(target.put(Bytes::from_static(b"text"), None));
+            assert!(matches!(put, Err(Error::LinkInDestination)));
+        }
+        assert_eq!(std::fs::read(outside.path().join("object")).unwrap(), b"theirs");
     }
 }

@@ -33,7 +33,11 @@ pub(crate) async fn read(home: &Home, object: &Object, range: Range<u64>) -> Res
             let (tree, entry) = entry(home, object)?;
             let bytes = blocking(move || {
                 let len = usize::try_from(range.end - range.start).map_err(|_| Error::SourceChanged)?;
-                SourceFile::open(&tree, &tree.entries[entry])?.read(range.start, len)
+                let file = SourceFile::open(&tree, &tree.entries[entry])?;
+                let bytes = file.read(range.start, len)?;
+                // Who reads all of it at once asks no more.
+                file.check_unchanged()?;
+                Ok(bytes)
             });
             Ok(Read { bytes: bytes.await?.into(), attributes: Attributes::default(), generation: None })
         }

@@ -2,6 +2,7 @@
 
 use crate::experiments::geometric_mean;
 use crate::measure::{Interval, ratio_of_medians};
+use crate::output;
 use crate::record::{Record, Series, Table};
 use anyhow::ensure;
 use std::fmt::Write as _;
@@ -33,8 +34,7 @@ const MOST_LINES: usize = 40;
 /// If a record cannot be read, or they are of two experiments.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (before, after) = (Record::read(&options.before)?, Record::read(&options.after)?);
-    print!("{}", text(&before, &after, options.all)?);
-    Ok(())
+    output::print(&text(&before, &after, options.all)?)
 }
 
 /// One series in both records.

@@ -1,8 +1,9 @@
 //! `cipherloom-lab report`: a folder of records becomes one page.
 
+use crate::output::{count, print};
 use crate::record::{Record, RecordError};
 use crate::report;
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -20,12 +21,14 @@ pub struct Options {
 /// Writes the page. A damaged record is told, here and in the page, and the others go in.
 ///
 /// # Errors
-/// If the folder cannot be listed or the page cannot be written.
+/// If the folder cannot be listed or has no records, or the page cannot be written.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let (records, damaged) = Record::read_folder(&options.records).with_context(|| {
         format!("cannot list {}; name the folder that `run` wrote to", options.records.display())
     })?;
     let damaged: Vec<String> = damaged.iter().map(RecordError::to_string).collect();
+    let is_empty = records.is_empty() && damaged.is_empty();
+    ensure!(!is_empty, "{} has no records; name the folder that `run` wrote to", options.records.display());
     for words in &damaged {
         eprintln!("cipherloom-lab: {words}; left out of the page");
     }
@@ -37,6 +40,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .with_context(cannot_write)?;
     file.write_all(report::page(&records, &damaged).as_bytes()).with_context(cannot_write)?;
     file.persist(&options.out).with_context(cannot_write)?;
-    println!("{}: {} records; open it in any browser", options.out.display(), records.len());
-    Ok(())
+    let records = count(records.len(), "record");
+    print(&format!("{}: {records}; open it in any browser\n", options.out.display()))
 }

@@ -2,8 +2,10 @@
 
 use crate::experiments::{ALL, Context, Drawings, Experiment, by_name};
 use crate::measure::{Build, LoadWatch, Machine};
+use crate::output::print;
 use crate::progress::Progress;
 use crate::record::{Excluded, Extent, Record, SCHEMA};
+use crate::scratch;
 use anyhow::{Context as _, bail};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -63,7 +65,10 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     for experiment in chosen {
         match run_one(experiment, extent, options) {
             Ok((record, path)) => {
-                print!("{}", words(&record, &path));
+                if let Err(error) = print(&words(&record, &path)) {
+                    eprintln!("cipherloom-lab: {error:#}");
+                    failed.push(experiment.name());
+                }
                 let wrong = |out: &&Excluded| out.was_wrong && experiment.is_ours(&out.variant);
                 for out in record.excluded.iter().filter(wrong) {
                     eprintln!(
@@ -122,7 +127,7 @@ fn run_one(
     extent: Extent,
     options: &Options,
 ) -> anyhow::Result<(Record, PathBuf)> {
-    let scratch = scratch(options.scratch.as_deref())?;
+    let scratch = scratch::folder(options.scratch.as_deref())?;
     let mut context = Context {
         extent,
         seed: options.seed,
@@ -164,20 +169,6 @@ fn run_one(
     };
     let path = record.write(&options.out)?;
     Ok((record, path))
-}
-
-/// A folder in memory where there is one: the disk is a factor of its own.
-fn scratch(wanted: Option<&Path>) -> anyhow::Result<tempfile::TempDir> {
-    let memory = Path::new("/dev/shm");
-    let parent = match wanted {
-        Some(folder) => folder.to_owned(),
-        None if memory.is_dir() => memory.to_owned(),
-        None => std::env::temp_dir(),
-    };
-    tempfile::Builder::new()
-        .prefix("cipherloom-lab-")
-        .tempdir_in(&parent)
-        .with_context(|| format!("cannot make a folder for scratch files in {}", parent.display()))
 }
 
 /// What a person wants to know of a record.

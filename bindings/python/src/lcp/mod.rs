@@ -12,6 +12,7 @@ pub(crate) use opened::{lcp_check, lcp_decrypt, lcp_inspect};
 pub(crate) use protection::lcp_encrypt;
 
 use crate::errors::{self, InvalidKey, InvalidPublication, InvalidRequest, InvalidTag, os_error};
+use cipherloom::key::{SECRET_LIMIT, read_secret};
 use cipherloom_lcp::licence::{Licence, Roots, UserKey};
 use cipherloom_lcp::{Class, Error, Subject};
 use pyo3::exceptions::PyOSError;
@@ -81,7 +82,8 @@ fn user_key(passphrase: &str) -> UserKey {
 }
 
 fn read(path: &Path) -> PyResult<Zeroizing<Vec<u8>>> {
-    std::fs::read(path).map(Zeroizing::new).map_err(|error| os_error("read it", error, path))
+    let file = read_secret(path, SECRET_LIMIT).map_err(|error| os_error("read it", error, path))?;
+    Ok(file.contents)
 }
 
 fn roots(path: Option<&Path>) -> PyResult<Option<Roots>> {

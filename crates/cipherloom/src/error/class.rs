@@ -47,6 +47,7 @@ impl Error {
             | DestinationInsideSource
             | SourceInsideDestination
             | SameFile
+            | PlanMismatch(_)
             | SuffixMissing { .. } => ErrorClass::Usage,
             KeysetSyntax { .. }
             | KeysetEncrypted

@@ -184,7 +184,7 @@ pub enum Error {
         "line {line} of the identity file is not an age identity; such a line begins with AGE-SECRET-KEY-1 (plugin and SSH identities are not supported)"
     )]
     IdentityFile {
-        /// Line, from 1; 0 if the file has no identity at all.
+        /// Line, from 1.
         line: usize,
     },
     /// The identity file has only comments.
@@ -346,6 +346,9 @@ pub enum Error {
     /// The file was written to, or replaced, since it was listed.
     #[error("the file changed while it was read; run again with --if-exists skip when nothing writes to it")]
     SourceChanged,
+    /// The plan was made for another tree or job; what differs, in words.
+    #[error("the plan was made for another tree or job: {0}; plan this job anew for this tree (Job::plan)")]
+    PlanMismatch(String),
     /// Whoever watched the run told it to stop ([`crate::Observer::is_stopped`]).
     #[error("stopped before this was done; run again with --if-exists skip to go on")]
     Stopped,

@@ -8,6 +8,7 @@
 //!
 //! Every type here zeroises its secret when dropped, and its `Debug` shows no secret.
 
+mod file;
 mod keyset;
 mod keyset_json;
 mod passphrase;
@@ -17,6 +18,7 @@ mod streaming;
 mod template;
 pub mod wrapped;
 
+pub use file::{SECRET_LIMIT, SecretFile, read_secret};
 pub use keyset::{KeyInfo, KeyStatus, Keyset};
 pub use passphrase::Passphrase;
 pub use raw::RawKey;

@@ -7,6 +7,8 @@ pub struct DeviceCosts {
     pub backend: &'static str,
     /// The device's own name.
     pub name: String,
+    /// Its driver, where that is known.
+    pub driver: Option<String>,
     /// Seconds of the smallest piece, there and back: launch, and waiting for its end.
     pub call_seconds: f64,
     /// Moving bytes there and back, without a kernel.

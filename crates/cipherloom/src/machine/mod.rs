@@ -15,7 +15,8 @@ pub use processor::{BackendState, Cache, Processor};
 use cipherloom_kernels::Backend;
 use std::num::NonZeroUsize;
 
-/// What a plan needs to know of the machine. Cheap to make: one system call or two.
+/// What a plan needs to know of the machine. Cheap to make: it asks the system for its processors (with the
+/// process's affinity and container limits) and the limit of open files, and measures nothing.
 #[derive(Debug, Clone)]
 pub struct Machine {
     /// How many threads can run at once (affinity and container limits counted in).

@@ -1,17 +1,40 @@
 //! The output tree around the files: folders before they are needed, links, and the folders' own attributes at the
 //! end (a folder's time changes with everything written into it, and a read-only one could not be written into).
+//!
+//! All of it happens relative to handles of folders that were reached through no link below the destination
+//! ([`Target`]). A folder that cannot be made is told once; what lies below it is not touched, and its files fail by
+//! themselves.
 
+use super::folders::{Ending, Folders, Target, make_folder};
 use super::job::{IfExists, Job, Links, Work};
+use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
 use crate::Error;
 use crate::report::{Event, Observer, Outcome};
-use crate::tree::{Directory, Link, Tree};
+use crate::tree::{Directory, Tree};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Which of the tree's folders were made by this run.
-pub(super) struct Made(Vec<bool>);
+/// The output tree's folders.
+pub(super) struct OutputTree {
+    root: Target,
+    /// Where the way to the root was there before.
+    first_existing: PathBuf,
+    /// How each of the tree's folders came about.
+    folders: Vec<Origin>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Made by this run.
+    Made,
+    /// There before.
+    Found,
+    /// Not there, or not ours to go through.
+    Refused,
+}
 
 /// Refuses a job whose source and destination contain each other, as [`super::run`] does before anything else.
 ///
@@ -31,69 +54,96 @@ pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
     }
 }
 
-/// Makes the output folders.
+/// Makes the output folders; `None` where nothing is written.
 pub(super) fn prepare(
     tree: &Tree,
     job: &Job<'_>,
     tally: &Tally,
     observer: &dyn Observer,
-) -> Result<Made, Error> {
+) -> Result<Option<OutputTree>, Error> {
     check(tree, job)?;
-    let Some(destination) = &job.destination else { return Ok(Made(Vec::new())) };
-    let root_is_new = make_root(destination, &tree.directories[0], tree.is_single_file)
+    let Some(destination) = &job.destination else { return Ok(None) };
+    let (origin, first_existing) = make_root(destination, &tree.directories[0], tree.is_single_file)
         .map_err(|error| Error::io("make the destination folder", error))?;
     // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
     check(tree, job)?;
-    let mut made = vec![root_is_new && !tree.is_single_file];
+    let mut folders = Vec::with_capacity(tree.directories.len());
+    folders.push(origin);
+    let root = Target::root(destination)?;
+    let mut refused = BTreeSet::new();
+    // Folders side by side follow each other in the listing.
+    let mut parent: Option<(&Path, Target)> = None;
     for directory in tree.directories.iter().skip(1).take_while(|_| !observer.is_stopped()) {
-        let path = destination.join(&directory.path);
-        let result = make_folder(&path, directory);
-        made.push(result.is_ok());
-        let Err(error) = result.map_err(|error| unless_there(&path, error)) else { continue };
-        if let Some(error) = error {
-            tally.fail_one();
-            let source = tree.root.join(&directory.path);
-            let outcome = Outcome::Failed(&error);
-            observer.ended(&Event { source: &source, output: Some(&path), bytes: 0, outcome });
+        let above = directory.path.parent().unwrap_or(Path::new(""));
+        if refused.contains(above) {
+            refused.insert(directory.path.as_path());
+            folders.push(Origin::Refused);
+            continue;
+        }
+        let made = make_below(&root, &mut parent, above, directory);
+        folders.push(match &made {
+            Ok(true) => Origin::Made,
+            Ok(false) => Origin::Found,
+            Err(_) => Origin::Refused,
+        });
+        if let Err(error) = made {
+            refused.insert(directory.path.as_path());
+            tell(tree, destination, &directory.path, &error, tally, observer);
         }
     }
-    Ok(Made(made))
+    Ok(Some(OutputTree { root, first_existing, folders }))
 }
 
-/// True if the destination was not there before.
-fn make_root(destination: &Path, twin: &Directory, is_single_file: bool) -> io::Result<bool> {
-    if destination.is_dir() {
-        return Ok(false);
+/// Makes a folder in the one at `above`, which is kept in `parent` for the next one; false if it is there already.
+fn make_below<'t>(
+    root: &Target,
+    parent: &mut Option<(&'t Path, Target)>,
+    above: &'t Path,
+    twin: &'t Directory,
+) -> Result<bool, Error> {
+    let name = twin.path.file_name().ok_or(Error::NeitherFileNorFolder)?;
+    let permissions = Some(&twin.attributes.permissions);
+    if above.as_os_str().is_empty() {
+        return root.make_folder(name, permissions);
     }
+    if parent.as_ref().is_none_or(|(path, _)| *path != above) {
+        *parent = Some((above, root.below(above)?));
+    }
+    let (_, folder) = parent.as_ref().expect("opened above");
+    folder.make_folder(name, permissions)
+}
+
+/// Makes the destination itself, which may be named through links. With it comes the first folder, from there upwards, that
+/// was there before. The folder around a single output is nobody's twin.
+fn make_root(destination: &Path, twin: &Directory, is_single_file: bool) -> io::Result<(Origin, PathBuf)> {
     if is_single_file {
-        return fs::create_dir_all(destination).map(|()| true);
+        return Ok((Origin::Found, make_folders(destination)?));
     }
+    let there = first_existing(destination);
     if let Some(parent) = destination.parent() {
         fs::create_dir_all(parent)?;
     }
     // With `..` in its path it may be there now.
-    if destination.is_dir() { Ok(false) } else { make_folder(destination, twin).map(|()| true) }
-}
-
-/// A folder that is there already is as good as made; anything else in its place is not.
-pub(super) fn unless_there(path: &Path, error: io::Error) -> Option<Error> {
-    match path.symlink_metadata() {
-        Ok(there) if there.is_dir() => None,
-        Ok(there) if there.is_symlink() => Some(Error::LinkInDestination),
-        _ => Some(Error::io("make the output folder", error)),
+    if destination.is_dir() {
+        return Ok((Origin::Found, there));
     }
+    make_folder(destination, Some(&twin.attributes.permissions))?;
+    Ok((Origin::Made, there))
 }
 
-/// No more open than its twin from the start, and writable for its owner until the end.
-#[cfg(unix)]
-fn make_folder(path: &Path, twin: &Directory) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    fs::DirBuilder::new().mode(twin.attributes.permissions.mode() & 0o777 | 0o700).create(path)
-}
-
-#[cfg(not(unix))]
-fn make_folder(path: &Path, _twin: &Directory) -> io::Result<()> {
-    fs::create_dir(path)
+/// Trouble with a folder or link is told and counted like that of entries.
+fn tell(
+    tree: &Tree,
+    destination: &Path,
+    relative: &Path,
+    error: &Error,
+    tally: &Tally,
+    observer: &dyn Observer,
+) {
+    tally.fail_one();
+    let (source, output) = (tree.root.join(relative), destination.join(relative));
+    let outcome = Outcome::Failed(error);
+    observer.ended(&Event { source: &source, output: Some(&output), bytes: 0, outcome });
 }
 
 fn refuse_same_file(tree: &Tree, job: &Job<'_>, destination: &Path) -> Result<(), Error> {
@@ -137,104 +187,53 @@ fn resolve(path: &Path) -> PathBuf {
 pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &dyn Observer) -> u64 {
     let (Some(destination), Links::Copy) = (&job.destination, job.links) else { return 0 };
     let mut copied = 0;
+    let mut folders = Folders::new(&tree.root, Some(destination));
     for link in &tree.links {
-        let relative = tree.directories[link.directory as usize].path.join(&link.name);
-        let (source, output) = (tree.root.join(&relative), destination.join(&relative));
-        match copy_link(link, &source, &output, job.if_exists) {
-            Ok(true) => copied += 1,
-            Ok(false) => {}
-            Err(error) => {
-                tally.fail_one();
-                let outcome = Outcome::Failed(&error);
-                observer.ended(&Event { source: &source, output: Some(&output), bytes: 0, outcome });
-            }
+        let directory = &tree.directories[link.directory as usize].path;
+        let made = folders.open(link.directory, directory).and_then(|folder| {
+            let goal = folder.source.read_link(&link.name)?;
+            folder.target().make_link(&goal, &link.name, job.if_exists)
+        });
+        match made {
+            Ok(made) => copied += u64::from(made),
+            Err(error) => tell(tree, destination, &directory.join(&link.name), &error, tally, observer),
         }
     }
     copied
 }
 
-fn copy_link(_link: &Link, source: &Path, output: &Path, if_exists: IfExists) -> Result<bool, Error> {
-    let target = fs::read_link(source).map_err(|error| Error::io("read the link", error))?;
-    if if_exists == IfExists::Overwrite && output.is_symlink() {
-        fs::remove_file(output).map_err(|error| Error::io("replace the link", error))?;
-    }
-    match make_link(&target, output) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match if_exists {
-            IfExists::Skip => Ok(false),
-            IfExists::Fail | IfExists::Overwrite => Err(Error::OutputExists),
-        },
-        Err(error) => Err(Error::io("make the link", error)),
-    }
-}
-
-#[cfg(unix)]
-fn make_link(target: &Path, output: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(target, output)
-}
-
-#[cfg(windows)]
-fn make_link(target: &Path, output: &Path) -> io::Result<()> {
-    std::os::windows::fs::symlink_file(target, output)
-}
-
 /// Gives the folders that this run made the permissions and times of their twins, children before parents, and
-/// forces them to stable storage if the job wants that. Trouble is told and counted like that of entries.
-pub(super) fn finish(tree: &Tree, job: &Job<'_>, made: &Made, tally: &Tally, observer: &dyn Observer) {
+/// forces them to stable storage if the job wants that.
+///
+/// A resumed run finishes what a stopped one began, and cannot know which folders that had made. So with
+/// `--if-exists skip` a folder that was there gets its twin's time too, and loses permissions that its twin lacks; it never
+/// gets any that it did not have. The root, which may be older than both, is left as it was.
+pub(super) fn finish(
+    tree: &Tree,
+    job: &Job<'_>,
+    outputs: &OutputTree,
+    tally: &Tally,
+    observer: &dyn Observer,
+) {
     let Some(destination) = &job.destination else { return };
     for (index, directory) in tree.directories.iter().enumerate().rev() {
-        let path = destination.join(&directory.path);
-        // A resumed run finishes the folders that the stopped one made; the root may be older than both.
-        let is_resumed = job.if_exists == IfExists::Skip && index > 0 && path.is_dir() && !path.is_symlink();
-        let is_made = made.0.get(index).copied().unwrap_or(false) || is_resumed;
-        if let Err(error) = finish_folder(&path, directory, is_made, job.durable) {
-            tally.fail_one();
-            let source = tree.root.join(&directory.path);
-            let outcome = Outcome::Failed(&error);
-            observer.ended(&Event { source: &source, output: Some(&path), bytes: 0, outcome });
+        let attributes = &directory.attributes;
+        let ending = match outputs.folders.get(index) {
+            Some(Origin::Made) => Ending::Made(attributes),
+            Some(Origin::Found) if job.if_exists == IfExists::Skip && index > 0 => {
+                Ending::Resumed(attributes)
+            }
+            Some(Origin::Found) if job.durable => Ending::AsItIs,
+            // What was refused has been told.
+            Some(Origin::Found | Origin::Refused) | None => continue,
+        };
+        if let Err(error) = outputs.root.finish(&directory.path, ending, job.durable) {
+            tell(tree, destination, &directory.path, &error, tally, observer);
         }
     }
-}
-
-fn finish_folder(path: &Path, twin: &Directory, is_made: bool, durable: bool) -> Result<(), Error> {
-    if is_made {
-        // The time first: it needs the folder open, which its permissions may then forbid.
-        set_modified(path, twin.attributes.modified)
-            .and_then(|()| fs::set_permissions(path, twin.attributes.permissions.clone()))
-            .map_err(|error| Error::io("set a folder's permissions and time", error))?;
+    if job.durable
+        && let Err(error) = sync_parents(destination, &outputs.first_existing)
+    {
+        tell(tree, destination, Path::new(""), &error, tally, observer);
     }
-    // A folder that is not there has been told with its entries.
-    if durable && path.is_dir() {
-        let parent = path.parent().filter(|_| is_made);
-        for folder in [Some(path), parent].into_iter().flatten() {
-            sync(folder).map_err(|error| Error::io("force a folder to stable storage", error))?;
-        }
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-pub(super) fn sync(folder: &Path) -> io::Result<()> {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    fs::File::open(folder)?.sync_all()
-}
-
-/// Names are part of the file system's own journal there.
-#[cfg(not(unix))]
-pub(super) fn sync(_folder: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn set_modified(folder: &Path, modified: Option<std::time::SystemTime>) -> io::Result<()> {
-    match modified {
-        Some(modified) => fs::File::open(folder)?.set_modified(modified),
-        None => Ok(()),
-    }
-}
-
-/// Folders cannot be opened for this elsewhere without system-specific flags; their time is a courtesy.
-#[cfg(not(unix))]
-fn set_modified(_folder: &Path, _modified: Option<std::time::SystemTime>) -> io::Result<()> {
-    Ok(())
 }

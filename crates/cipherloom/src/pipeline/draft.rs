@@ -1,13 +1,12 @@
 //! An output for those who write a format of their own, at any offset and from many threads: without a name until it
 //! is complete, as every output of this library.
 
-use super::destination::unless_there;
-use super::folders::{Folder, Folders};
+use super::folders::Target;
 use super::input::read_at;
 use super::job::IfExists;
 use super::output::Output;
 use crate::Error;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -29,7 +28,7 @@ impl Draft {
     pub fn begin(path: &Path) -> Result<Draft, Error> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let name = path.file_name().ok_or(Error::NeitherFileNorFolder)?;
-        let output = Folder::root(parent, Some(parent))?.output(None)?;
+        let output = Target::root(parent)?.output(None)?;
         Ok(Draft { output, root: parent.to_owned(), below: PathBuf::new(), name: name.to_owned() })
     }
 
@@ -39,23 +38,25 @@ impl Draft {
     /// # Errors
     /// As [`Draft::begin`]; [`Error::LinkInDestination`]; [`Error::NeitherFileNorFolder`] if `relative` leads up or away.
     pub fn begin_below(root: &Path, relative: &Path) -> Result<Draft, Error> {
-        let is_name = |component: Component<'_>| matches!(component, Component::Normal(_));
-        let (Some(name), true) = (relative.file_name(), relative.components().all(is_name)) else {
-            return Err(Error::NeitherFileNorFolder);
-        };
-        let below = relative.parent().unwrap_or(Path::new("")).to_owned();
-        let mut path = root.to_owned();
-        for component in below.components() {
-            path.push(component);
-            if let Err(error) = std::fs::create_dir(&path)
-                && let Some(error) = unless_there(&path, error)
-            {
-                return Err(error);
+        let (below, name) = divide(relative)?;
+        let root_folder = Target::root(root)?;
+        // Outputs come folder by folder: mostly it is there.
+        let folder = match root_folder.below(below) {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                make_below(root_folder, below)?
             }
-        }
-        let mut folders = Folders::new(root, Some(root));
-        let output = folders.open(0, &below)?.output(None)?;
-        Ok(Draft { output, root: root.to_owned(), below, name: name.to_owned() })
+            opened => opened?,
+        };
+        let output = folder.output(None)?;
+        Ok(Draft { output, root: root.to_owned(), below: below.to_owned(), name: name.to_owned() })
+    }
+
+    /// Whether a file stands at `relative` below the folder `root`, reached through no link. Anything else there is no
+    /// output of an earlier run.
+    #[must_use]
+    pub fn is_there(root: &Path, relative: &Path) -> bool {
+        let found = divide(relative).and_then(|(below, name)| Ok((Target::root(root)?.below(below)?, name)));
+        found.is_ok_and(|(folder, name)| folder.has_output(name))
     }
 
     /// Writes all of `bytes` at `offset`; what lies before may be written later.
@@ -97,9 +98,28 @@ impl Draft {
     /// # Errors
     /// [`Error::OutputExists`] where the name is taken and may not be replaced; [`Error::Io`].
     pub fn publish(self, if_exists: IfExists) -> Result<(), Error> {
-        let mut folders = Folders::new(&self.root, Some(&self.root));
-        folders.open(0, &self.below)?.name(self.output, &self.name, if_exists)
+        Target::root(&self.root)?.below(&self.below)?.name(self.output, &self.name, if_exists)
     }
+}
+
+/// The folder and the name of a relative path that leads down only.
+fn divide(relative: &Path) -> Result<(&Path, &OsStr), Error> {
+    let is_name = |component: Component<'_>| matches!(component, Component::Normal(_));
+    match relative.file_name() {
+        Some(name) if relative.components().all(is_name) => {
+            Ok((relative.parent().unwrap_or(Path::new("")), name))
+        }
+        _ => Err(Error::NeitherFileNorFolder),
+    }
+}
+
+fn make_below(root: Target, below: &Path) -> Result<Target, Error> {
+    let mut folder = root;
+    for name in below {
+        folder.make_folder(name, None)?;
+        folder = folder.below(Path::new(name))?;
+    }
+    Ok(folder)
 }
 
 #[cfg(test)]
@@ -138,11 +158,16 @@ mod tests {
         assert_eq!(fs::read(root.path().join("a/b/book.epub")).unwrap(), b"text");
         std::os::unix::fs::symlink(outside.path(), root.path().join("link")).unwrap();
         let begin = |relative| Draft::begin_below(root.path(), Path::new(relative)).map(|_| ());
-        assert!(matches!(begin("link/book"), Err(Error::LinkInDestination)));
-        assert!(matches!(begin("link/deep/book"), Err(Error::LinkInDestination)));
+        fs::write(outside.path().join("book"), b"").unwrap();
+        for linked in ["link/book", "link/deep/book"] {
+            assert!(matches!(begin(linked), Err(Error::LinkInDestination)), "{linked}");
+            assert!(!Draft::is_there(root.path(), Path::new(linked)), "{linked}");
+        }
+        assert!(Draft::is_there(root.path(), Path::new("a/b/book.epub")));
+        assert!(!Draft::is_there(root.path(), Path::new("a/b")));
         for away in ["../book", "/book", "a/../../book", ""] {
             assert!(matches!(begin(away), Err(Error::NeitherFileNorFolder)), "{away}");
         }
-        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     }
 }

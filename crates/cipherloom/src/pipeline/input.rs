@@ -1,5 +1,6 @@
-//! An entry's content as it was listed: reads are checked against the listed size, so that a file which shrinks,
-//! grows or is rewritten while it is read fails instead of giving a mixture.
+//! An entry's content as it was listed: reads are checked against the listed size, and in the end size and time of the
+//! last change are looked at, so that a file which shrinks, grows or is rewritten while it is read fails instead of giving
+//! a mixture. A file of one read is no exception: Linux lets a writer in between two pages of a read.
 
 use crate::Error;
 use std::fs::File;
@@ -36,7 +37,7 @@ impl Input {
                 Err(error) => return Err(Error::io("read the file", error)),
             }
             if filled == len {
-                // A short read that ends where the file was listed to end: only a single read of everything tells.
+                // A short read that ends where the file was listed to end: `check_unchanged` tells of growth.
                 break;
             }
         }
@@ -47,7 +48,7 @@ impl Input {
         }
     }
 
-    /// For content that took more than one read: fails if it was changed since it was listed.
+    /// When all is read: fails if the file was changed since it was listed.
     pub(super) fn check_unchanged(&self) -> Result<(), Error> {
         let metadata = self.file.metadata().map_err(|error| Error::io("read the attributes", error))?;
         if metadata.len() < self.len {

@@ -4,6 +4,7 @@ use crate::format::Format;
 use crate::machine::Machine;
 use crate::plan::{CipherCost, Operation, Plan, Request};
 use crate::tree::Tree;
+use cipherloom_kernels::Backend;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -58,6 +59,20 @@ impl<'f> Work<'f> {
             Work::Decrypt(_) | Work::Verify(_) | Work::Copy => None,
         }
     }
+
+    /// What it asks of a planner, whatever the machine.
+    pub(super) fn request(self) -> Request {
+        let formats = || [self.opening(), self.sealing()].into_iter().flatten();
+        Request {
+            operation: self.operation(),
+            threads: None,
+            backend: Backend::Soft,
+            cipher: formats().next().map_or(CipherCost::None, CipherCost::of),
+            key_iterations: formats().map(Format::key_iterations).sum(),
+            largest_segment: formats().map(|format| format.largest_segment() as usize).max().unwrap_or(0),
+            open_files: 0,
+        }
+    }
 }
 
 /// What to do where an output's name is taken.
@@ -66,7 +81,8 @@ pub enum IfExists {
     /// That entry fails; what is there stays.
     #[default]
     Fail,
-    /// That entry is skipped; what is there stays. Resumes a stopped run.
+    /// That entry is skipped; what is there stays. Resumes a stopped run: folders below the destination that are there get
+    /// their twins' time and lose permissions that their twins lack, and get none that they did not have.
     Skip,
     /// The output replaces what is there, all at once.
     Overwrite,
@@ -122,17 +138,12 @@ impl<'f> Job<'f> {
     /// Plans this job for `tree` on `machine`; `threads` if somebody decided that already.
     #[must_use]
     pub fn plan(&self, tree: &Tree, machine: &Machine, threads: Option<NonZeroUsize>) -> Plan {
-        let formats = [self.work.opening(), self.work.sealing()];
-        let largest_segment = formats.iter().flatten().map(|format| format.largest_segment() as usize).max();
         let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size).collect();
         let request = Request {
-            operation: self.work.operation(),
             threads,
             backend: machine.backend,
-            cipher: formats.into_iter().flatten().next().map_or(CipherCost::None, CipherCost::of),
-            key_iterations: formats.into_iter().flatten().map(Format::key_iterations).sum(),
-            largest_segment: largest_segment.unwrap_or(0),
             open_files: machine.open_files,
+            ..self.work.request()
         };
         Plan::new(&sizes, machine, &request)
     }
@@ -192,12 +203,24 @@ fn os_str_between<'n>(stem: &'n [u8], _whole: &'n [u8]) -> Option<&'n OsStr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::{Keyset, Template};
+    use cipherloom_kernels::Backend;
 
     #[test]
     fn a_suffix_never_eats_the_whole_name() {
-        let job = Job { suffix: ".enc".into(), ..Job::new(Work::Copy, None) };
-        let mut name = OsString::new();
-        assert!(job.output_name(OsStr::new("a.txt"), &mut name));
-        assert_eq!(name, "a.txt");
+        let key = Keyset::generate(Template::default()).unwrap();
+        let format = Format::tink(key, Backend::best()).unwrap();
+        let job = |work| Job { suffix: ".enc".into(), ..Job::new(work, None) };
+        for opening in [Work::Decrypt(&format), Work::Verify(&format)] {
+            let opening = job(opening);
+            for name in [".enc", "..enc", "...enc", "a.txt"] {
+                assert_eq!(opening.names_output(OsStr::new(name)), None, "{name}");
+            }
+            for (name, plaintext) in [("a.txt.enc", "a.txt"), (".enc.enc", ".enc"), ("....enc", "...")] {
+                assert_eq!(opening.names_output(OsStr::new(name)), Some(plaintext.into()), "{name}");
+            }
+        }
+        assert_eq!(job(Work::Encrypt(&format)).names_output(OsStr::new(".enc")), Some(".enc.enc".into()));
+        assert_eq!(job(Work::Copy).names_output(OsStr::new(".enc")), Some(".enc".into()));
     }
 }

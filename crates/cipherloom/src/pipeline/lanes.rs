@@ -1,11 +1,12 @@
 //! CBC encryption of many entries at once. Within an entry each block waits for the one before it, so a core that
 //! works on a single entry idles most of the time; here each worker keeps as many entries in flight as its backend
 //! has lanes. A round takes one piece of each open entry (small entries whole), encrypts all pieces interleaved,
-//! writes them, and fills the places of entries that have ended from the queue.
+//! writes them, and fills the places of entries that have ended from the queue, as long as it has no more than its share
+//! of what is left: a worker without chains would be a core without work.
 
 use super::input::Input;
 use super::output::Output;
-use super::worker::{Ended, Worker};
+use super::worker::{Ended, Run, Worker};
 use crate::Error;
 use crate::format::{Format, Stream, pad};
 use crate::plan::{LANE_LEN, Task};
@@ -55,10 +56,16 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
     let mut supply = Supply { order: 0..0 };
     while !worker.run.observer.is_stopped() {
         let mut filled = 0;
+        let mut through = 0;
         let mut is_active = false;
+        let mut own = lanes.iter().flatten().map(|lane| lane.rest() as u64).sum();
+        let mut may_open = true;
         for slot in &mut lanes[..slots] {
-            if slot.is_none() {
-                *slot = next_lane(worker, &mut supply, filled);
+            if slot.is_none() && may_open {
+                *slot = next_lane(worker, &mut supply, filled, own);
+                // Why there was none holds for the rest of this round.
+                may_open = slot.is_some();
+                own += slot.as_ref().map_or(0, |lane| lane.rest() as u64);
             }
             let Some(lane) = slot else { continue };
             if filled + LANE_LEN.min(lane.rest()) + AROUND > worker.run.plan.buffer_len {
@@ -68,8 +75,9 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
                 continue;
             }
             match lane.read(worker, filled) {
-                Ok(()) => {
+                Ok(len) => {
                     filled = lane.piece.end;
+                    through += len as u64;
                     is_active = true;
                 }
                 Err(error) => {
@@ -82,6 +90,7 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
         if !is_active {
             return;
         }
+        worker.run.queue.count_through(through);
         encrypt(worker.buffers.main.first(filled), &mut lanes[..slots]);
         for slot in &mut lanes[..slots] {
             write(worker, slot);
@@ -89,8 +98,9 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
     }
 }
 
-/// The next entry of the queue that can be opened; those that cannot, or are to be skipped, are told.
-fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize) -> Option<Lane<'r>> {
+/// The next entry of the queue that can be opened; those that cannot, or are to be skipped, are told. `own`: the bytes
+/// that this worker's lanes have to go.
+fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize, own: u64) -> Option<Lane<'r>> {
     // Nothing is opened that could not be read in this round.
     if filled + LANE_LEN + AROUND > worker.run.plan.buffer_len {
         return None;
@@ -98,7 +108,7 @@ fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize) ->
     loop {
         let position = match supply.order.next() {
             Some(position) => position,
-            None => match worker.run.queue.take()? {
+            None => match worker.run.queue.take_share(own, |task| bytes_of(worker.run, task))? {
                 Task::Entries(range) => {
                     supply.order = range.clone();
                     continue;
@@ -107,11 +117,24 @@ fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize) ->
             },
         };
         let entry = &worker.run.tree.entries[worker.run.plan.order[position as usize] as usize];
-        match open(worker, entry) {
+        let ended = match open(worker, entry) {
             Ok(Some(lane)) => return Some(lane),
-            Ok(None) => worker.tell(entry, Ok(Ended::Skipped)),
-            Err(error) => worker.tell(entry, Err(error)),
-        }
+            Ok(None) => Ok(Ended::Skipped),
+            Err(error) => Err(error),
+        };
+        worker.run.queue.count_through(entry.size);
+        worker.tell(entry, ended);
+    }
+}
+
+/// What a task's entries hold together.
+fn bytes_of(run: Run<'_>, task: &Task) -> u64 {
+    match task {
+        Task::Entries(range) => run.plan.order[range.start as usize..range.end as usize]
+            .iter()
+            .map(|&index| run.tree.entries[index as usize].size)
+            .sum(),
+        Task::Part { .. } => unreachable!("chained entries are never cut"),
     }
 }
 
@@ -145,9 +168,9 @@ impl Lane<'_> {
         usize::try_from(self.input.len() - self.done).unwrap_or(usize::MAX)
     }
 
-    /// Reads this round's piece to `buffer[at..]`: the header in front of the first, padding behind
-    /// the last.
-    fn read(&mut self, worker: &mut Worker<'_>, at: usize) -> Result<(), Error> {
+    /// Reads this round's piece to `buffer[at..]`: the header in front of the first, padding behind the last. Returns how
+    /// many bytes of plaintext it has.
+    fn read(&mut self, worker: &mut Worker<'_>, at: usize) -> Result<usize, Error> {
         self.is_last = self.rest() < LANE_LEN;
         let len = self.rest().min(LANE_LEN);
         let lead = if self.done == 0 { self.header_len } else { 0 };
@@ -162,7 +185,7 @@ impl Lane<'_> {
         self.piece = at..at + lead + sealed;
         self.done += len as u64;
         worker.run.observer.advanced(len as u64);
-        Ok(())
+        Ok(len)
     }
 }
 
@@ -213,9 +236,10 @@ fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>) {
 
 fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>, result: Result<(), Error>) {
     let Some(lane) = slot.take() else { return };
+    worker.run.queue.count_through(lane.rest() as u64);
     let Lane { entry, input, output, written, .. } = lane;
     let ended = result
-        .and_then(|()| if entry.size > LANE_LEN as u64 { input.check_unchanged() } else { Ok(()) })
+        .and_then(|()| input.check_unchanged())
         .and_then(|()| worker.name_and_commit(entry, output))
         .map(|()| Ended::Done(written));
     worker.tell(entry, ended);

@@ -15,6 +15,7 @@ mod draft;
 mod folders;
 mod input;
 mod job;
+mod key_file;
 mod lanes;
 mod output;
 mod passage;
@@ -26,6 +27,7 @@ mod single;
 mod source_file;
 mod span;
 mod spread;
+mod stable;
 mod tally;
 mod to_file;
 mod translation;
@@ -35,10 +37,12 @@ mod workers;
 pub use destination::check;
 pub use draft::Draft;
 pub use job::{IfExists, Job, Links, Work};
+pub use key_file::write_key_file;
 pub use pieces::{Pieces, Workspace};
 pub use range::{SealedFile, open_range};
 pub use single::translate_stream;
 pub use source_file::SourceFile;
+pub use stable::{make_folders, sync_folders, sync_parents};
 pub use to_file::translate_to_file;
 pub use workers::{on_watched_workers, on_workers};
 
@@ -57,17 +61,19 @@ use worker::{Run, Worker};
 /// ended by then; other entries are neither told nor counted, and nothing of them is left behind but folders.
 ///
 /// # Errors
-/// If nothing could be started at all: the destination cannot be made, or source and destination contain each other.
+/// If nothing could be started at all: [`Error::PlanMismatch`] for a plan of another tree or job; the destination cannot
+/// be made, or source and destination contain each other.
 /// What goes wrong with single entries is told to `observer` and counted in the summary.
 pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> Result<Summary, Error> {
     let start = Instant::now();
+    plan.check_fits(tree.entries.len(), &job.work.request())?;
     let tally = Tally::default();
     for unlisted in &tree.unlisted {
         tally.fail_one();
         let outcome = Outcome::Failed(&unlisted.error);
         observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
     }
-    let made = destination::prepare(tree, job, &tally, observer)?;
+    let outputs = destination::prepare(tree, job, &tally, observer)?;
     let queue = Queue::new(plan);
     let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
     // Whoever can stop the run may be able to do so from this thread only, so it goes on asking.
@@ -78,6 +84,8 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         return Ok(tally.summary(0, start.elapsed().as_secs_f64()));
     }
     let links = destination::copy_links(tree, job, &tally, observer);
-    destination::finish(tree, job, &made, &tally, observer);
+    if let Some(outputs) = &outputs {
+        destination::finish(tree, job, outputs, &tally, observer);
+    }
     Ok(tally.summary(links, start.elapsed().as_secs_f64()))
 }

@@ -1,32 +1,17 @@
 //! An output on its way: written under no name (or a temporary one), given its final name only when complete, gone
 //! if dropped before.
 
-use super::folders::{Folder, Granted};
+pub(super) use super::folders::Output;
+
+use super::folders::{Granted, Target};
 use super::job::IfExists;
 use crate::Error;
 use crate::tree::Attributes;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use tempfile::NamedTempFile;
-
-#[derive(Debug)]
-pub(super) enum Output {
-    /// A file without a name: whatever happens, nothing is left behind.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has files without names"))]
-    Unnamed(File),
-    /// A file under a temporary name in the final folder, removed when dropped.
-    Named(NamedTempFile),
-}
 
 impl Output {
-    pub(super) fn file(&self) -> &File {
-        match self {
-            Output::Unnamed(file) => file,
-            Output::Named(file) => file.as_file(),
-        }
-    }
-
     pub(super) fn write(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Error> {
         while !bytes.is_empty() {
             match write_at(self.file(), bytes, offset) {
@@ -51,7 +36,7 @@ impl Output {
     /// themselves, so that the usual case costs no system call.
     pub(super) fn commit(
         self,
-        folder: &Folder,
+        folder: &Target,
         name: &OsStr,
         attributes: &Attributes,
         granted: &mut Granted,
@@ -60,10 +45,8 @@ impl Output {
     ) -> Result<(), Error> {
         let file = self.file();
         let refused = |error| Error::io("set the output's permissions and time", error);
-        let has_permissions = match self {
-            Output::Unnamed(_) => granted.matches(file, &attributes.permissions).map_err(refused)?,
-            Output::Named(_) => false,
-        };
+        let has_permissions = self.has_permissions_asked_for()
+            && granted.matches(file, &attributes.permissions).map_err(refused)?;
         if !has_permissions {
             file.set_permissions(attributes.permissions.clone()).map_err(refused)?;
         }

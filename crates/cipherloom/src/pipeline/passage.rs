@@ -6,15 +6,13 @@ use super::job::Work;
 use super::output::Output;
 use super::translation::{Ends, Moved, Translation};
 use crate::Error;
-use crate::plan::{Operation, RUN_LEN};
+use crate::plan::RUN_LEN;
 use crate::report::Observer;
 use std::ops::Range;
 
 pub(super) struct Passage {
     translation: Translation,
     files: Files,
-    /// Whether one read brings everything, and so sees by itself that the source has not changed.
-    is_one_read: bool,
     /// How many segments there are to divide among workers.
     pub(super) segments: u64,
 }
@@ -60,12 +58,7 @@ impl Passage {
         let translation = Translation::begin(work, input.len(), &buffers.associated_data, head, scratch)?
             .in_runs_of(run_len);
         let segments = translation.segments;
-        let is_one_read = match translation.operation {
-            Operation::Encrypt | Operation::Copy => translation.run_end(0, segments) == segments,
-            Operation::Decrypt | Operation::Verify => at_hand as u64 == input.len(),
-            Operation::Rekey => false,
-        };
-        Ok((Passage { translation, files: Files { input, output }, is_one_read, segments }, at_hand))
+        Ok((Passage { translation, files: Files { input, output }, segments }, at_hand))
     }
 
     /// Takes the segments in `range` through: [`Translation::advance`] between this entry's files.
@@ -91,9 +84,7 @@ impl Passage {
 
     /// Checks that the source is still what was listed, and hands out the complete output.
     pub(super) fn finish(self) -> Result<Option<Output>, Error> {
-        if !self.is_one_read {
-            self.files.input.check_unchanged()?;
-        }
+        self.files.input.check_unchanged()?;
         Ok(self.files.output)
     }
 }

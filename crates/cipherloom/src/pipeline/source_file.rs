@@ -18,7 +18,7 @@ impl SourceFile {
     pub fn open(tree: &Tree, entry: &Entry) -> Result<SourceFile, Error> {
         let mut folders = Folders::new(&tree.root, None);
         let folder = folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
-        let file = folder.input(&entry.name, tree.is_single_file)?;
+        let file = folder.source.input(&entry.name, tree.is_single_file)?;
         Ok(SourceFile(Input::new(file, entry.size, entry.attributes.modified)))
     }
 

@@ -1,9 +1,10 @@
 //! A single stream into a file, which gets its name only when the stream has ended well.
 
-use super::folders::Folder;
+use super::folders::Target;
 use super::job::{IfExists, Job};
 use super::output::Output;
 use super::single::translate_stream;
+use super::stable::sync_parents;
 use crate::Error;
 use crate::report::{Observer, Summary};
 use std::io::{self, Read, Write};
@@ -22,13 +23,14 @@ pub fn translate_to_file(
 ) -> Result<Summary, Error> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().ok_or(Error::NeitherFileNorFolder)?;
-    let folder = Folder::root(parent, Some(parent))?;
-    if path.symlink_metadata().is_ok() {
-        match job.if_exists {
-            IfExists::Fail => return Err(Error::OutputExists),
-            IfExists::Skip => return Ok(Summary { skipped: 1, ..Summary::default() }),
-            IfExists::Overwrite => {}
+    let folder = Target::root(parent)?;
+    // Known before the stream is read, which may not come twice.
+    match job.if_exists {
+        IfExists::Skip if folder.has_output(name) => {
+            return Ok(Summary { skipped: 1, ..Summary::default() });
         }
+        IfExists::Fail | IfExists::Skip if folder.is_taken(name) => return Err(Error::OutputExists),
+        IfExists::Fail | IfExists::Skip | IfExists::Overwrite => {}
     }
     let mut sink = Sink { output: folder.output(None)?, offset: 0, refused: None };
     let translated = translate_stream(job.work, b"", source, &mut sink, observer);
@@ -41,8 +43,7 @@ pub fn translate_to_file(
     }
     folder.name(sink.output, name, job.if_exists)?;
     if job.durable {
-        super::destination::sync(parent)
-            .map_err(|error| Error::io("force a folder to stable storage", error))?;
+        sync_parents(path, parent)?;
     }
     Ok(summary)
 }
@@ -71,5 +72,47 @@ impl Write for Sink {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::job::Work;
+    use crate::report::Unobserved;
+    use std::fs;
+
+    /// What stands there decides before the stream is read: a stream may not come twice.
+    #[test]
+    #[cfg(unix)]
+    fn only_a_file_lets_a_stream_be_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("file"), b"mine").unwrap();
+        fs::create_dir(path("folder")).unwrap();
+        std::os::unix::fs::symlink("nowhere", path("dangling")).unwrap();
+        std::os::unix::fs::symlink("file", path("link")).unwrap();
+        let translate = |name: &str, if_exists| {
+            let mut source = &b"stream"[..];
+            let job = Job { if_exists, ..Job::new(Work::Copy, None) };
+            let ended = translate_to_file(&job, &mut source, &path(name), &Unobserved);
+            (ended, source.is_empty())
+        };
+        let (ended, was_read) = translate("file", IfExists::Skip);
+        assert_eq!((ended.unwrap().skipped, was_read), (1, false));
+        for name in ["folder", "dangling", "link"] {
+            let (ended, was_read) = translate(name, IfExists::Skip);
+            assert!(matches!(ended, Err(Error::OutputExists)), "{name}");
+            assert!(!was_read, "{name}");
+        }
+        for name in ["file", "folder", "dangling"] {
+            let (ended, was_read) = translate(name, IfExists::Fail);
+            assert!(matches!(ended, Err(Error::OutputExists)) && !was_read, "{name}");
+        }
+        let (ended, _) = translate("new", IfExists::Skip);
+        assert_eq!((ended.unwrap().files, fs::read(path("new")).unwrap()), (1, b"stream".to_vec()));
+        let (ended, _) = translate("link", IfExists::Overwrite);
+        assert_eq!(ended.unwrap().files, 1);
+        assert_eq!(fs::read(path("file")).unwrap(), b"mine", "the link is replaced, not followed");
     }
 }

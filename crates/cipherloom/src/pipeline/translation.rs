@@ -5,10 +5,11 @@
 //! encrypt   read plaintext ───────────────> seal ─> write
 //! decrypt   read ciphertext ─> open ─────────────> write
 //! verify    read ciphertext ─> open
-//! re-key    read ciphertext ─> open ─> copy ─> seal ─> write
 //! ```
 //!
-//! Where the bytes come from and go to is another's concern ([`Ends`]): files (`passage.rs`) or memory (`pieces.rs`).
+//! Re-keying stands in `rekeying.rs`. Where the bytes come from and go to is another's concern ([`Ends`]): files (`passage.rs`) or memory (`pieces.rs`).
+
+mod rekeying;
 
 use super::buffers::{Buffer, Buffers};
 use super::job::Work;
@@ -116,6 +117,7 @@ impl Translation {
         mut at_hand: usize,
         observer: &dyn Observer,
     ) -> Result<Moved, Error> {
+        let mut window = self.window(&range)?;
         let mut moved = Moved::default();
         let mut next = range.start;
         while next < range.end {
@@ -129,7 +131,7 @@ impl Translation {
                 Operation::Decrypt | Operation::Verify => {
                     self.open_run(ends, run, &mut buffers.main, at_hand)?
                 }
-                Operation::Rekey => self.rekey_run(ends, run, buffers)?,
+                Operation::Rekey => self.rekey_run(ends, run, buffers, &mut window)?,
                 Operation::Copy => self.copy_run(ends, run, &mut buffers.main)?,
             };
             at_hand = 0;
@@ -154,16 +156,7 @@ impl Translation {
                 let lead = lead(stream, range.start) as u64;
                 Ok(wanted.ciphertext_offset - lead..wanted.ciphertext_offset + wanted.ciphertext_len as u64)
             }
-            Operation::Rekey => {
-                let span = Span::plaintext(self.layout(), range, self.plaintext_len);
-                let covering = self.covering(range, &span)?;
-                if covering.is_empty() {
-                    return Ok(0..0);
-                }
-                let layout = self.opening.as_ref().expect("re-keying opens").layout();
-                let wanted = Span::ciphertext(layout, &covering, self.source_len)?;
-                Ok(wanted.ciphertext_offset..wanted.ciphertext_offset + wanted.ciphertext_len as u64)
-            }
+            Operation::Rekey => self.covering_bytes(range),
         }
     }
 
@@ -174,9 +167,12 @@ impl Translation {
 
     /// As many whole segments as one read should move, at least one.
     pub(super) fn run_end(&self, start: u64, end: u64) -> u64 {
-        let layout = self.layout();
-        let fitting = (self.run_len as u64 / u64::from(layout.segment)).max(1);
-        end.min(start + fitting)
+        end.min(start + self.fitting(self.layout()))
+    }
+
+    /// How many segments of this layout one read should move.
+    fn fitting(&self, layout: &Layout) -> u64 {
+        (self.run_len as u64 / u64::from(layout.segment)).max(1)
     }
 
     fn copy_run(&self, ends: &impl Ends, run: Range<u64>, main: &mut Buffer) -> Result<Moved, Error> {
@@ -292,52 +288,6 @@ impl Translation {
         }
         let header = if start == 0 { lead as u64 } else { 0 };
         Ok(Moved { read: header + span.ciphertext_len as u64, written: plaintext.len() as u64 })
-    }
-
-    /// Opens the source segments that cover a run of the output's segments, and seals these.
-    fn rekey_run(&self, ends: &impl Ends, run: Range<u64>, buffers: &mut Buffers) -> Result<Moved, Error> {
-        let source = self.opening.as_ref().expect("re-keying opens");
-        let layout = source.layout();
-        let (span, place) = self.sealing_place(&run);
-        let buffer =
-            buffers.main.aligned_at(place.plaintext, place.end.max(place.plaintext + span.plaintext_len) + 1);
-        let wanted = span.plaintext_offset..span.plaintext_offset + span.plaintext_len as u64;
-        let covering_segments = self.covering(&run, &span)?;
-        let mut read = 0;
-        if !covering_segments.is_empty() {
-            let covering = Span::ciphertext(layout, &covering_segments, self.source_len)?;
-            let ciphertexts = buffers.second.first(covering.ciphertext_len + 1);
-            ends.read(ciphertexts, covering.ciphertext_len, covering.ciphertext_offset)?;
-            for index in covering_segments {
-                let segment = layout.ciphertext_segment(index, self.source_len)?;
-                let from = offset_in(segment.ciphertext_offset, covering.ciphertext_offset);
-                let ciphertext = &mut ciphertexts[from..from + segment.ciphertext_len as usize];
-                let count = source.open_segment(index, segment.last, None, ciphertext)?;
-                let has = segment.plaintext_offset..segment.plaintext_offset + count as u64;
-                let both = has.start.max(wanted.start)..has.end.min(wanted.end);
-                if both.start < both.end {
-                    let from = offset_in(both.start, has.start);
-                    let to = place.plaintext + offset_in(both.start, wanted.start);
-                    let len = offset_in(both.end, both.start);
-                    buffer[to..to + len].copy_from_slice(&ciphertext[from..from + len]);
-                }
-            }
-            read = covering.ciphertext_len as u64;
-        }
-        let written = self.seal_and_write(ends, run, &span, &place, buffer)?;
-        Ok(Moved { read, written })
-    }
-
-    /// The source's segments that hold a run of the output's when re-keying. The last run takes all that is left: an
-    /// empty last segment holds no plaintext, but it is to be authentic too.
-    fn covering(&self, run: &Range<u64>, span: &Span) -> Result<Range<u64>, Error> {
-        let layout = self.opening.as_ref().expect("re-keying opens").layout();
-        let end = if run.end == self.segments {
-            layout.segments_of_ciphertext(self.source_len)?
-        } else {
-            layout.segment_at(span.plaintext_offset + span.plaintext_len as u64 - 1) + 1
-        };
-        Ok(layout.segment_at(span.plaintext_offset)..end)
     }
 }
 

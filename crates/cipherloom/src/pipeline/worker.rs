@@ -53,7 +53,7 @@ impl<'r> Worker<'r> {
     }
 
     pub(super) fn work(&mut self) {
-        if self.run.plan.lanes > 1 {
+        if self.run.plan.is_chained {
             return super::lanes::work(self);
         }
         while let Some(task) = self.run.queue.take() {
@@ -129,12 +129,12 @@ impl<'r> Worker<'r> {
             // A large entry is not worked on in vain; for a small one, giving the name tells soon enough.
             let looks = job.if_exists == IfExists::Skip
                 || (job.if_exists == IfExists::Fail && entry.size > LOOK_FIRST);
-            if looks && folder.has_output(&self.buffers.name) {
+            if looks && folder.target().has_output(&self.buffers.name) {
                 return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
             }
-            output = Some(folder.output(Some(&entry.attributes.permissions))?);
+            output = Some(folder.target().output(Some(&entry.attributes.permissions))?);
         }
-        let file = folder.input(&entry.name, tree.is_single_file)?;
+        let file = folder.source.input(&entry.name, tree.is_single_file)?;
         Ok(Some((Input::new(file, entry.size, entry.attributes.modified), output)))
     }
 
@@ -176,7 +176,7 @@ impl<'r> Worker<'r> {
         let Run { tree, job, .. } = self.run;
         let folder = self.folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
         let name = &self.buffers.name;
-        output.commit(folder, name, &entry.attributes, &mut self.granted, job.if_exists, job.durable)
+        output.commit(folder.target(), name, &entry.attributes, &mut self.granted, job.if_exists, job.durable)
     }
 
     /// As [`Worker::commit_output`], for an entry whose name was not the last to be prepared.

@@ -77,21 +77,30 @@ pub(super) fn estimate(
             milliseconds(f64::from(request.key_iterations) * ITERATION_SECONDS)
         ));
     }
+    let origin = match machine.calibration.measured {
+        true => "measured on this machine",
+        false => "built-in: `cipherloom calibrate` measures them",
+    };
     let cores = machine.cores.get();
     let threads = match request.threads {
         Some(threads) => {
-            reasons
-                .push(format!("{threads} thread{}: as asked for", if threads.get() == 1 { "" } else { "s" }));
+            reasons.push(format!(
+                "{threads} thread{}: as asked for; the estimate's figures are {origin}",
+                if threads.get() == 1 { "" } else { "s" }
+            ));
             threads.get().min(MOST_THREADS)
         }
         None => {
             let best = (1..=cores).min_by(|&a, &b| with(a).total_cmp(&with(b))).unwrap_or(1);
+            // Beside one thread stands what was chosen instead, or what was not.
+            let against = match best.max(2).min(cores) {
+                1 => String::new(),
+                other => format!(", {} with {other}", milliseconds(with(other))),
+            };
             reasons.push(format!(
-                "{best} of {cores} threads: estimated {} with one, {} with {best}; one more thread costs {:.0} µs ({})",
+                "{best} of {cores} threads: estimated {} with one{against}; one more thread costs {:.0} µs ({origin})",
                 milliseconds(with(1)),
-                milliseconds(with(best)),
                 machine.calibration.thread_ns / 1000.0,
-                if machine.calibration.measured { "measured on this machine" } else { "built-in figure; `cipherloom calibrate` measures" },
             ));
             best
         }
@@ -128,6 +137,19 @@ mod tests {
     use crate::plan::Plan;
     use cipherloom_kernels::Backend;
     use std::num::NonZeroUsize;
+
+    #[test]
+    fn one_thread_is_compared_with_two() {
+        let mut machine = Machine::detect(Calibration::default());
+        let mut said = |cores| {
+            machine.cores = NonZeroUsize::new(cores).unwrap();
+            let mut reasons = Vec::new();
+            assert_eq!(estimate(10, 1000, &machine, &chained(0), &mut reasons).threads, 1);
+            reasons.pop().unwrap()
+        };
+        assert!(said(2).contains(" with one, ") && said(2).contains(" ms with 2; "), "{}", said(2));
+        assert!(said(1).contains(" ms with one; "), "{}", said(1));
+    }
 
     #[test]
     fn stretched_passphrases_pay_for_threads_where_a_few_small_files_would_not() {

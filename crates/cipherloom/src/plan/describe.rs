@@ -1,6 +1,6 @@
 //! A plan in words and figures, for `cipherloom plan` and its JSON.
 
-use super::{Plan, Task};
+use super::{DeviceChoice, Plan, Task};
 use serde::Serialize;
 
 /// What a person or a program wants to know of a plan.
@@ -37,6 +37,9 @@ pub struct Description<'a> {
     pub estimated_seconds: f64,
     /// Why so.
     pub reasons: &'a [String],
+    /// Devices beside the CPU, and whether they pay.
+    #[serde(skip_serializing_if = "<[DeviceChoice]>::is_empty")]
+    pub devices: &'a [DeviceChoice],
 }
 
 impl Plan {
@@ -59,6 +62,7 @@ impl Plan {
             estimated_serial_seconds: self.estimate.serial_seconds,
             estimated_seconds: self.estimate.seconds,
             reasons: &self.reasons,
+            devices: &self.devices,
         }
     }
 }

@@ -2,99 +2,140 @@
 
 use super::{CipherCost, Operation, Request};
 use crate::machine::{DeviceCosts, Machine};
+use serde::Serialize;
 
 /// The longest run that is handed to a device at once: each worker holds one in memory.
 pub(super) const LONGEST_RUN: usize = 64 << 20;
 
-/// The device, if it takes part; says why, or why not.
+/// A device beside the CPU: what was decided, and why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DeviceChoice {
+    /// Its backend's name: `wgpu`, `cuda`.
+    pub backend: &'static str,
+    /// The device's own name.
+    pub name: String,
+    /// Its driver, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// What comes of it.
+    pub verdict: DeviceVerdict,
+    /// Both times, and what they are made of; nothing where a device has nothing to do.
+    #[serde(flatten)]
+    pub times: Option<DeviceTimes>,
+}
+
+/// What comes of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DeviceVerdict {
+    /// It is open, ends first, and does the work.
+    Works,
+    /// It is open, and does the work since it was asked for; the CPU would end first.
+    WorksAsAsked,
+    /// It is open, and leaves the work to the CPU, which ends first.
+    Idle,
+    /// Its figures are from an earlier calibration: it would end first.
+    WouldPay,
+    /// Its figures are from an earlier calibration: the CPU ends first.
+    WouldNotPay,
+    /// AES-GCM is the CPU's.
+    NotForGcm,
+    /// Encryption in CBC is a chain within a file.
+    NotForChains,
+    /// There is no cipher.
+    NoCipher,
+}
+
+/// What the cipher takes on a device, there and back, and on the CPU. Rates in bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DeviceTimes {
+    /// Seconds on the device: its calls, and the bytes there and back.
+    pub device_seconds: f64,
+    /// Calls.
+    pub calls: u64,
+    /// Seconds of each, beside its bytes.
+    pub call_seconds: f64,
+    /// All of it in long pieces, moving and computing overlapped.
+    pub end_to_end_bytes_per_second: f64,
+    /// Moving there and back alone.
+    pub transfer_bytes_per_second: f64,
+    /// The kernel alone.
+    pub kernel_bytes_per_second: f64,
+    /// Bytes of this machine's memory that it holds for staging.
+    pub staging_bytes: usize,
+    /// Seconds on the CPU.
+    pub cpu_seconds: f64,
+    /// All its threads together.
+    pub cpu_bytes_per_second: f64,
+}
+
+/// The device, if it takes part; and what is to be said of every one that is known.
 pub(super) fn choose<'m>(
     sizes: &[u64],
     threads: usize,
     machine: &'m Machine,
     request: &Request,
-    reasons: &mut Vec<String>,
-) -> Option<&'m DeviceCosts> {
+) -> (Option<&'m DeviceCosts>, Vec<DeviceChoice>) {
+    let compared = |device: &DeviceCosts| compare(device, sizes, threads, machine);
     let Some(device) = &machine.device else {
-        for known in &machine.known_devices {
-            let (wins, words) = match lacks(request) {
-                Some(words) => (false, words.to_owned()),
-                None => {
-                    let (wins, words) = compared(known, sizes, threads, machine, request);
-                    (wins, format!("it {words}"))
-                }
-            };
-            let title = known.title();
-            reasons.push(match wins {
-                true => format!("{title}, as calibrated, would end first: {words}"),
-                false => format!("{title}, as calibrated, would not pay: {words}"),
-            });
-        }
-        return None;
+        let known = machine.known_devices.iter().map(|device| {
+            choice(device, request, compared, |wins| {
+                if wins { DeviceVerdict::WouldPay } else { DeviceVerdict::WouldNotPay }
+            })
+        });
+        return (None, known.collect());
     };
-    let title = device.title();
-    if let Some(words) = lacks(request) {
-        reasons.push(format!("{title} has nothing to do: {words}"));
-        return None;
-    }
-    let (wins, words) = compared(device, sizes, threads, machine, request);
-    reasons.push(format!("{title} {words}"));
-    reasons.push(match (wins, device.is_forced) {
-        (true, _) => "so the device does it".to_owned(),
-        (false, true) => "the CPU would end first; the device does it all the same, as asked".to_owned(),
-        (false, false) => "so the CPU does it".to_owned(),
+    let choice = choice(device, request, compared, |wins| match (wins, device.is_forced) {
+        (true, _) => DeviceVerdict::Works,
+        (false, true) => DeviceVerdict::WorksAsAsked,
+        (false, false) => DeviceVerdict::Idle,
     });
-    (wins || device.is_forced).then_some(device)
+    let works = matches!(choice.verdict, DeviceVerdict::Works | DeviceVerdict::WorksAsAsked);
+    (works.then_some(device), vec![choice])
 }
 
-/// Whether the device would end first, and both times in words.
-fn compared(
+fn choice(
     device: &DeviceCosts,
-    sizes: &[u64],
-    threads: usize,
-    machine: &Machine,
     request: &Request,
-) -> (bool, String) {
+    compared: impl Fn(&DeviceCosts) -> DeviceTimes,
+    verdict: impl Fn(bool) -> DeviceVerdict,
+) -> DeviceChoice {
+    let (verdict, times) = match lacks(request) {
+        Some(verdict) => (verdict, None),
+        None => {
+            let times = compared(device);
+            (verdict(times.device_seconds < times.cpu_seconds), Some(times))
+        }
+    };
+    let DeviceCosts { backend, name, driver, .. } = device;
+    DeviceChoice { backend, name: name.clone(), driver: driver.clone(), verdict, times }
+}
+
+fn compare(device: &DeviceCosts, sizes: &[u64], threads: usize, machine: &Machine) -> DeviceTimes {
     let total = sizes.iter().sum::<u64>() as f64;
-    let cpu_rate = machine.calibration.ctr_bytes_per_second * threads as f64;
+    let cpu_bytes_per_second = machine.calibration.ctr_bytes_per_second * threads as f64;
     let calls: u64 = sizes.iter().map(|size| size.div_ceil(device.call_bytes.max(1) as u64)).sum();
-    let cpu = total / cpu_rate;
-    let there_and_back = calls as f64 * device.call_seconds + total / device.end_to_end_bytes_per_second;
-    let each = if calls == 1 { "its one call".to_owned() } else { format!("each of {calls} calls") };
-    let words = format!(
-        "takes {} for the cipher, there and back: {:.0} µs for {each}, then {} ({} for moving \
-         alone, {} for the kernel alone; {} MiB of memory for staging); the CPU takes {} with {} on {threads} thread{}, {}",
-        milliseconds(there_and_back),
-        device.call_seconds * 1e6,
-        rate(device.end_to_end_bytes_per_second),
-        rate(device.transfer_bytes_per_second),
-        rate(device.kernel_bytes_per_second),
-        device.staging_bytes >> 20,
-        milliseconds(cpu),
-        request.backend.name(),
-        if threads == 1 { "" } else { "s" },
-        rate(cpu_rate),
-    );
-    (there_and_back < cpu, words)
+    DeviceTimes {
+        device_seconds: calls as f64 * device.call_seconds + total / device.end_to_end_bytes_per_second,
+        calls,
+        call_seconds: device.call_seconds,
+        end_to_end_bytes_per_second: device.end_to_end_bytes_per_second,
+        transfer_bytes_per_second: device.transfer_bytes_per_second,
+        kernel_bytes_per_second: device.kernel_bytes_per_second,
+        staging_bytes: device.staging_bytes,
+        cpu_seconds: total / cpu_bytes_per_second,
+        cpu_bytes_per_second,
+    }
 }
 
 /// What keeps a device from the work, whatever it costs.
-fn lacks(request: &Request) -> Option<&'static str> {
+fn lacks(request: &Request) -> Option<DeviceVerdict> {
     match (request.cipher, request.operation) {
-        (CipherCost::None, _) => Some("there is no cipher"),
-        (CipherCost::Gcm, _) => Some("AES-GCM is done by the CPU; devices do AES-CTR and CBC decryption"),
-        (CipherCost::CbcChain, Operation::Encrypt) => {
-            Some("CBC encryption is a chain within a file, which a device does no faster")
-        }
+        (CipherCost::None, _) => Some(DeviceVerdict::NoCipher),
+        (CipherCost::Gcm, _) => Some(DeviceVerdict::NotForGcm),
+        (CipherCost::CbcChain, Operation::Encrypt) => Some(DeviceVerdict::NotForChains),
         _ => None,
     }
-}
-
-fn milliseconds(seconds: f64) -> String {
-    format!("{:.1} ms", seconds * 1e3)
-}
-
-fn rate(bytes_per_second: f64) -> String {
-    format!("{:.2} GB/s", bytes_per_second / 1e9)
 }
 
 #[cfg(test)]
@@ -108,6 +149,7 @@ mod tests {
         DeviceCosts {
             backend: "wgpu",
             name: "a device".to_owned(),
+            driver: None,
             call_seconds: 1e-4,
             transfer_bytes_per_second: end_to_end,
             kernel_bytes_per_second: 1e12,
@@ -143,41 +185,48 @@ mod tests {
     fn the_device_works_only_where_it_ends_first_or_was_asked_for() {
         let slow = plan(CipherCost::Ctr, Operation::Encrypt, device(1e9));
         assert!(slow.device.is_none() && slow.run_len == super::super::RUN_LEN);
-        assert!(slow.reasons.iter().any(|reason| reason == "so the CPU does it"), "{:?}", slow.reasons);
+        assert_eq!(slow.devices[0].verdict, DeviceVerdict::Idle);
         let fast = plan(CipherCost::Ctr, Operation::Encrypt, device(50e9));
         assert!(fast.device.is_some() && fast.run_len == 16 << 20 && fast.buffer_len > fast.run_len);
+        assert_eq!(fast.devices[0].verdict, DeviceVerdict::Works);
+        // 64 calls for 1 GiB.
+        let times = fast.devices[0].times.unwrap();
+        assert_eq!(times.calls, 64);
+        let seconds = 64.0 * 1e-4 + (1 << 30) as f64 / 50e9;
+        assert!((times.device_seconds - seconds).abs() < 1e-12, "{times:?}");
         let forced =
             plan(CipherCost::CbcChain, Operation::Decrypt, DeviceCosts { is_forced: true, ..device(1e9) });
         assert!(forced.device.is_some());
+        assert_eq!(forced.devices[0].verdict, DeviceVerdict::WorksAsAsked);
     }
 
     #[test]
     fn a_device_that_was_measured_earlier_is_spoken_of_and_not_used() {
-        let words = |cipher, end_to_end| {
+        let verdict = |cipher, end_to_end| {
             let machine = Machine {
                 known_devices: vec![device(end_to_end)],
                 ..Machine::detect(Calibration::default())
             };
             let plan = plan_on(&machine, cipher, Operation::Encrypt);
             assert!(plan.device.is_none() && plan.run_len == super::super::RUN_LEN);
-            plan.reasons.join("\n")
+            plan.devices[0].verdict
         };
-        assert!(words(CipherCost::Ctr, 500e9).contains("as calibrated, would end first: it takes"));
-        assert!(words(CipherCost::Ctr, 1e6).contains("as calibrated, would not pay: it takes"));
-        assert!(words(CipherCost::Gcm, 500e9).contains("would not pay: AES-GCM is done by the CPU"));
+        assert_eq!(verdict(CipherCost::Ctr, 500e9), DeviceVerdict::WouldPay);
+        assert_eq!(verdict(CipherCost::Ctr, 1e6), DeviceVerdict::WouldNotPay);
+        assert_eq!(verdict(CipherCost::Gcm, 500e9), DeviceVerdict::NotForGcm);
     }
 
     #[test]
     fn what_no_device_does_stays_with_the_cpu() {
         let forced = DeviceCosts { is_forced: true, ..device(50e9) };
-        for (cipher, operation) in [
-            (CipherCost::Gcm, Operation::Encrypt),
-            (CipherCost::CbcChain, Operation::Encrypt),
-            (CipherCost::None, Operation::Copy),
+        for (cipher, operation, verdict) in [
+            (CipherCost::Gcm, Operation::Encrypt, DeviceVerdict::NotForGcm),
+            (CipherCost::CbcChain, Operation::Encrypt, DeviceVerdict::NotForChains),
+            (CipherCost::None, Operation::Copy, DeviceVerdict::NoCipher),
         ] {
             let plan = plan(cipher, operation, forced.clone());
             assert!(plan.device.is_none(), "{cipher:?} {operation:?}");
-            assert!(plan.reasons.iter().any(|reason| reason.contains("has nothing to do")));
+            assert_eq!((plan.devices[0].verdict, plan.devices[0].times), (verdict, None));
         }
     }
 }

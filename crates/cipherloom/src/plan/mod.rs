@@ -16,10 +16,13 @@ mod tasks;
 
 pub use cost::{CipherCost, Estimate};
 pub use describe::Description;
+pub use device::{DeviceChoice, DeviceTimes, DeviceVerdict};
 pub use tasks::Task;
 
+use crate::Error;
 use crate::machine::{DeviceCosts, Machine};
 use cipherloom_kernels::Backend;
+use std::fmt;
 use std::num::NonZeroUsize;
 
 /// What is to be done with the entries.
@@ -35,6 +38,18 @@ pub enum Operation {
     Rekey,
     /// The same way through the same pipeline without a cipher: the floor that the others are measured against.
     Copy,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Operation::Encrypt => "encrypt",
+            Operation::Decrypt => "decrypt",
+            Operation::Verify => "verify",
+            Operation::Rekey => "re-key",
+            Operation::Copy => "copy",
+        })
+    }
 }
 
 /// What the planner is asked for.
@@ -56,6 +71,13 @@ pub struct Request {
     pub open_files: usize,
 }
 
+impl Request {
+    /// Whether each entry is a chain, which one worker at a time can go along.
+    fn is_chained(&self) -> bool {
+        self.cipher == CipherCost::CbcChain && self.operation == Operation::Encrypt
+    }
+}
+
 /// Bytes that one read or write moves, if segments allow: large enough that system calls do not count, small enough
 /// that the data is still in the core's own cache when the next stage touches it.
 pub const RUN_LEN: usize = 1 << 20;
@@ -72,37 +94,44 @@ const SPARE_FILES: usize = 32;
 /// Files that a worker holds open besides those of its lanes: folders on both sides, one entry's two ends.
 const FILES_PER_WORKER: usize = 24;
 
-/// A run's whole course, ready to execute.
+/// A run's whole course, ready to execute. Made by [`Plan::new`] and not to be changed: the pipeline trusts that its parts
+/// fit each other. [`Plan::describe`] tells everything of it.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// What is done.
-    pub operation: Operation,
+    pub(crate) operation: Operation,
+    /// Whether entries are chains, which workers keep in lanes.
+    pub(crate) is_chained: bool,
     /// The AES backend.
-    pub backend: Backend,
+    pub(crate) backend: Backend,
     /// Worker threads.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// CBC streams that each worker keeps in flight; 1 where entries are not chained.
-    pub lanes: usize,
+    pub(crate) lanes: usize,
     /// Entries that a worker may hold open at once in lanes.
-    pub slots: usize,
+    pub(crate) slots: usize,
     /// Bytes that one read or write moves at most.
-    pub run_len: usize,
+    pub(crate) run_len: usize,
+    /// The largest segment that was planned for, in ciphertext bytes.
+    largest_segment: usize,
     /// Bytes of buffer that each worker holds.
-    pub buffer_len: usize,
+    pub(crate) buffer_len: usize,
     /// The tasks in the order in which workers take them.
-    pub tasks: Vec<Task>,
+    pub(crate) tasks: Vec<Task>,
     /// Entry indices in the order that [`Task::Entries`] ranges refer to.
-    pub order: Vec<u32>,
+    pub(crate) order: Vec<u32>,
     /// Entries that several workers share, in the order that [`Task::Part`] refers to.
-    pub shared: Vec<u32>,
+    pub(crate) shared: Vec<u32>,
     /// The machine's device, by its backend and name, if it takes part.
-    pub device: Option<String>,
+    device: Option<String>,
+    /// Every device that is known, and whether it pays.
+    devices: Vec<DeviceChoice>,
     /// What it should take.
-    pub estimate: Estimate,
+    estimate: Estimate,
     /// The sum of all sizes.
-    pub total_bytes: u64,
+    pub(crate) total_bytes: u64,
     /// Why so, in words.
-    pub reasons: Vec<String>,
+    reasons: Vec<String>,
 }
 
 impl Plan {
@@ -110,10 +139,10 @@ impl Plan {
     #[must_use]
     pub fn new(sizes: &[u64], machine: &Machine, request: &Request) -> Plan {
         let total_bytes = sizes.iter().sum();
-        let is_chained = request.cipher == CipherCost::CbcChain && request.operation == Operation::Encrypt;
+        let is_chained = request.is_chained();
         let mut reasons = Vec::new();
         let estimate = cost::estimate(sizes.len(), total_bytes, machine, request, &mut reasons);
-        let division = tasks::divide(sizes, total_bytes, estimate.threads, is_chained, &mut reasons);
+        let division = tasks::divide(sizes, total_bytes, estimate.threads, request, &mut reasons);
         // Each worker holds its folders, and an entry's two ends; shared entries and standard streams need a few.
         let affordable = (request.open_files.saturating_sub(SPARE_FILES) / FILES_PER_WORKER).max(1);
         let threads = estimate.threads.min(division.tasks.len()).min(affordable).max(1);
@@ -126,7 +155,8 @@ impl Plan {
         let estimate = estimate.on(threads, machine);
         let lanes = if is_chained { request.backend.lanes() } else { 1 };
         let for_lanes = request.open_files.saturating_sub(SPARE_FILES + FILES_PER_WORKER * threads);
-        let slots = if is_chained { (for_lanes / (2 * threads)).clamp(1, 4 * lanes) } else { 1 };
+        // Two ends, and where there are no unnamed files the folder that the output's temporary name is in.
+        let slots = if is_chained { (for_lanes / (3 * threads)).clamp(1, 4 * lanes) } else { 1 };
 
         if is_chained {
             reasons.push(format!(
@@ -134,25 +164,71 @@ impl Plan {
                 request.backend.name()
             ));
         }
-        let device = device::choose(sizes, threads, machine, request, &mut reasons);
+        let (device, devices) = device::choose(sizes, threads, machine, request);
         let run_len = device.map_or(RUN_LEN, |device| device.call_bytes.clamp(RUN_LEN, device::LONGEST_RUN));
         let buffer_len = buffer_len(request, is_chained, lanes, run_len);
         Plan {
             operation: request.operation,
+            is_chained,
             backend: request.backend,
             threads,
             lanes,
             slots,
             run_len,
+            largest_segment: request.largest_segment,
             buffer_len,
             tasks: division.tasks,
             order: division.order,
             shared: division.shared,
             device: device.map(DeviceCosts::title),
+            devices,
             estimate,
             total_bytes,
             reasons,
         }
+    }
+
+    /// Worker threads.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Entries that each worker may hold open at once: 1, or so many chains (CBC encryption).
+    #[must_use]
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The machine's device, by its backend and name, if it takes part.
+    #[must_use]
+    pub fn device(&self) -> Option<&str> {
+        self.device.as_deref()
+    }
+
+    /// Every device that is known, and whether it pays.
+    #[must_use]
+    pub fn devices(&self) -> &[DeviceChoice] {
+        &self.devices
+    }
+
+    /// Checks that this is a plan for so many entries and such a request: tasks, lanes and buffers depend on these.
+    pub(crate) fn check_fits(&self, entries: usize, request: &Request) -> Result<(), Error> {
+        let planned = self.order.len() + self.shared.len();
+        Err(Error::PlanMismatch(if planned != entries {
+            format!("it has {planned} entries, and the tree {entries}")
+        } else if self.operation != request.operation {
+            format!("it is made to {}, and the job is to {}", self.operation, request.operation)
+        } else if self.is_chained != request.is_chained() {
+            "one of them is CBC encryption, which takes whole files in lanes".to_owned()
+        } else if self.largest_segment < request.largest_segment {
+            format!(
+                "its buffers are made for segments of {} bytes, and the job's have {}",
+                self.largest_segment, request.largest_segment
+            )
+        } else {
+            return Ok(());
+        }))
     }
 
     /// The most bytes that all workers' buffers take together.

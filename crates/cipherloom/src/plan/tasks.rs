@@ -1,6 +1,7 @@
 //! Divides a tree into tasks: entries so large that one worker would be left alone with them are cut into parts that
 //! all workers share; large ones go one by one, the largest first; small ones go in batches, folder by folder.
 
+use super::{Operation, Request};
 use std::ops::Range;
 
 /// What a worker takes from the queue.
@@ -28,6 +29,10 @@ pub(super) struct Division {
 /// Below this a part is not worth the hand-over (the state behind a lock, another worker's cold cache).
 const SMALLEST_PART: u64 = 4 << 20;
 
+/// Where two layouts meet, a part's first source segment is opened by the worker in front of it, too: parts hold at least
+/// so many segments, so that this does not count.
+const SEGMENTS_PER_PART: u64 = 16;
+
 /// From this size on entries are taken singly and by size; below, in batches in the order of listing.
 const LARGE: u64 = 256 << 10;
 
@@ -42,14 +47,19 @@ pub(super) fn divide(
     sizes: &[u64],
     total: u64,
     threads: usize,
-    is_chained: bool,
+    request: &Request,
     reasons: &mut Vec<String>,
 ) -> Division {
-    let split_from = if is_chained || threads == 1 {
+    let smallest_part = match request.operation {
+        Operation::Rekey => SMALLEST_PART.max(SEGMENTS_PER_PART * request.largest_segment as u64),
+        _ => SMALLEST_PART,
+    };
+    let split_from = if request.is_chained() || threads == 1 {
         u64::MAX
     } else {
-        (total / (4 * threads as u64)).max(2 * SMALLEST_PART)
+        (total / (4 * threads as u64)).max(2 * smallest_part)
     };
+    let part_len = |size: u64| (size / (32 * threads as u64)).max(smallest_part);
     let index = |i: usize| u32::try_from(i).expect("a tree holds fewer than 2^32 entries");
     let mut shared: Vec<u32> = Vec::new();
     let mut large: Vec<u32> = Vec::new();
@@ -70,7 +80,8 @@ pub(super) fn divide(
 
     let mut tasks = Vec::new();
     for (position, &entry) in shared.iter().enumerate() {
-        let parts = parts(sizes[entry as usize], threads);
+        let size = sizes[entry as usize];
+        let parts = u32::try_from(size.div_ceil(part_len(size))).expect("at most 32 parts a thread");
         tasks.extend((0..parts).map(|part| Task::Part { shared: index(position), part, parts }));
     }
     let first_small = large.len();
@@ -84,7 +95,7 @@ pub(super) fn divide(
             "large entries ({} of {}) are cut into parts of about {} MiB that all workers share: one worker alone would end after the others",
             shared.len(),
             sizes.len(),
-            part_len(sizes[shared[0] as usize], threads) >> 20
+            part_len(sizes[shared[0] as usize]) >> 20
         ));
     }
     let batched = order.len() - first_small;
@@ -99,14 +110,6 @@ pub(super) fn divide(
         ));
     }
     Division { tasks, order, shared }
-}
-
-fn part_len(size: u64, threads: usize) -> u64 {
-    (size / (32 * threads as u64)).max(SMALLEST_PART)
-}
-
-fn parts(size: u64, threads: usize) -> u32 {
-    u32::try_from(size.div_ceil(part_len(size, threads))).expect("at most 32 parts a thread")
 }
 
 fn batch(order: &[u32], first: usize, sizes: &[u64], threads: usize, tasks: &mut Vec<Task>) {
@@ -127,6 +130,8 @@ fn batch(order: &[u32], first: usize, sizes: &[u64], threads: usize, tasks: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::CipherCost;
+    use cipherloom_kernels::Backend;
     use proptest::prelude::*;
 
     proptest! {
@@ -138,7 +143,8 @@ mod tests {
             chained: bool,
         ) {
             let total = sizes.iter().sum();
-            let division = divide(&sizes, total, threads, chained, &mut Vec::new());
+            let cipher = if chained { CipherCost::CbcChain } else { CipherCost::Gcm };
+            let division = divide(&sizes, total, threads, &request(Operation::Encrypt, cipher, 0), &mut Vec::new());
             let mut seen = vec![0u32; sizes.len()];
             let mut parts_seen = vec![0u32; division.shared.len()];
             for task in &division.tasks {
@@ -159,8 +165,32 @@ mod tests {
 
     #[test]
     fn one_huge_entry_is_shared_and_many_equal_ones_are_not() {
-        assert_eq!(divide(&[2 << 30], 2 << 30, 2, false, &mut Vec::new()).shared, [0]);
-        assert!(divide(&[2 << 30], 2 << 30, 1, false, &mut Vec::new()).shared.is_empty());
-        assert!(divide(&[4 << 20; 100], 400 << 20, 2, false, &mut Vec::new()).shared.is_empty());
+        let gcm = request(Operation::Encrypt, CipherCost::Gcm, 1 << 20);
+        let shared =
+            |sizes: &[u64], threads| divide(sizes, sizes.iter().sum(), threads, &gcm, &mut Vec::new()).shared;
+        assert_eq!(shared(&[2 << 30], 2), [0]);
+        assert!(shared(&[2 << 30], 1).is_empty());
+        assert!(shared(&[4 << 20; 100], 2).is_empty());
+    }
+
+    #[test]
+    fn parts_hold_several_segments_of_what_is_re_keyed() {
+        let parts = |largest_segment| {
+            let request = request(Operation::Rekey, CipherCost::Gcm, largest_segment);
+            divide(&[256 << 20], 256 << 20, 2, &request, &mut Vec::new()).tasks.len()
+        };
+        assert_eq!([parts(4096), parts(1 << 20), parts(16 << 20)], [64, 16, 1]);
+    }
+
+    fn request(operation: Operation, cipher: CipherCost, largest_segment: usize) -> Request {
+        Request {
+            operation,
+            threads: None,
+            backend: Backend::Soft,
+            cipher,
+            key_iterations: 0,
+            largest_segment,
+            open_files: 1024,
+        }
     }
 }

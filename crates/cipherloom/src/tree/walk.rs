@@ -3,7 +3,9 @@
 
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
-use std::fs::{self, Metadata};
+use std::ffi::OsString;
+use std::fs::{self, FileType, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// How many items are listed before it is asked again whether to stop.
@@ -17,7 +19,7 @@ pub(super) fn list(
     // The root may be named through a link: the user pointed at it.
     let metadata = fs::metadata(source).map_err(|error| Error::io("read the source", error))?;
     if metadata.is_file() {
-        return single_file(source, &metadata);
+        return single_file(source, &metadata, selection);
     }
     if !metadata.is_dir() {
         return Err(Error::NeitherFileNorFolder);
@@ -37,7 +39,7 @@ pub(super) fn list(
     if is_stopped() { Err(Error::Stopped) } else { Ok(tree) }
 }
 
-fn single_file(source: &Path, metadata: &Metadata) -> Result<Tree, Error> {
+fn single_file(source: &Path, metadata: &Metadata, selection: &Selection) -> Result<Tree, Error> {
     let name = source.file_name().ok_or(Error::NeitherFileNorFolder)?.to_owned();
     let folder = match source.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -45,7 +47,16 @@ fn single_file(source: &Path, metadata: &Metadata) -> Result<Tree, Error> {
     };
     let folder_metadata = fs::metadata(&folder).map_err(|error| Error::io("read the folder", error))?;
     let mut tree = empty_tree(folder, attributes(&folder_metadata), true);
-    tree.entries.push(Entry { directory: 0, name, size: metadata.len(), attributes: attributes(metadata) });
+    if selection.takes_file(Path::new(&name)) {
+        tree.entries.push(Entry {
+            directory: 0,
+            name,
+            size: metadata.len(),
+            attributes: attributes(metadata),
+        });
+    } else {
+        tree.passed_over.excluded += 1;
+    }
     Ok(tree)
 }
 
@@ -67,49 +78,64 @@ fn list_directory(
     index: usize,
     selection: &Selection,
     is_stopped: &dyn Fn() -> bool,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     let relative = tree.directories[index].path.clone();
-    let directory = u32::try_from(index).map_err(|_| std::io::Error::other("more than 2^32 folders"))?;
+    let directory = u32::try_from(index).map_err(|_| io::Error::other("more than 2^32 folders"))?;
     for (position, item) in fs::read_dir(tree.root.join(&relative))?.enumerate() {
         if position % ITEMS_BETWEEN == ITEMS_BETWEEN - 1 && is_stopped() {
             return Ok(());
         }
+        // Here the folder itself cannot be read on. What goes wrong with one item concerns that one only.
         let item = item?;
-        let name = item.file_name();
-        let kind = item.file_type()?;
-        if !selection.takes_everything() {
-            let path = relative.join(&name);
-            let out = if kind.is_dir() { selection.leaves_out(&path) } else { !selection.takes_file(&path) };
-            if out {
-                tree.passed_over.excluded += 1;
-                continue;
-            }
+        let place = Place { directory, relative: &relative, name: item.file_name() };
+        if let Err((path, error)) = add(tree, selection, place, item.file_type(), || item.metadata()) {
+            tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
         }
-        if kind.is_symlink() {
-            tree.links.push(Link { directory, name });
-            continue;
+    }
+    Ok(())
+}
+
+/// Where an item of a folder stands.
+struct Place<'p> {
+    directory: u32,
+    /// The folder's path below the root.
+    relative: &'p Path,
+    name: OsString,
+}
+
+/// Adds one item. `kind` fails where the file system does not say it with the name, and the name has vanished meanwhile.
+fn add(
+    tree: &mut Tree,
+    selection: &Selection,
+    place: Place<'_>,
+    kind: io::Result<FileType>,
+    metadata: impl FnOnce() -> io::Result<Metadata>,
+) -> Result<(), (PathBuf, io::Error)> {
+    let Place { directory, relative, name } = place;
+    let whole_path = |root: &Path| root.join(relative).join(&name);
+    let kind = kind.map_err(|error| (whole_path(&tree.root), error))?;
+    if !selection.takes_everything() {
+        let path = relative.join(&name);
+        let out = if kind.is_dir() { selection.leaves_out(&path) } else { !selection.takes_file(&path) };
+        if out {
+            tree.passed_over.excluded += 1;
+            return Ok(());
         }
-        if !kind.is_dir() && !kind.is_file() {
-            tree.passed_over.special += 1;
-            continue;
-        }
-        match item.metadata() {
-            Ok(metadata) if kind.is_dir() => tree
-                .directories
-                .push(Directory { path: relative.join(&name), attributes: attributes(&metadata) }),
-            Ok(metadata) => {
-                tree.entries.push(Entry {
-                    directory,
-                    name,
-                    size: metadata.len(),
-                    attributes: attributes(&metadata),
-                });
-            }
-            Err(error) => {
-                let path = tree.root.join(&relative).join(&name);
-                tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
-            }
-        }
+    }
+    if kind.is_symlink() {
+        tree.links.push(Link { directory, name });
+        return Ok(());
+    }
+    if !kind.is_dir() && !kind.is_file() {
+        tree.passed_over.special += 1;
+        return Ok(());
+    }
+    let metadata = metadata().map_err(|error| (whole_path(&tree.root), error))?;
+    let attributes = attributes(&metadata);
+    if kind.is_dir() {
+        tree.directories.push(Directory { path: relative.join(&name), attributes });
+    } else {
+        tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
     }
     Ok(())
 }
@@ -159,6 +185,31 @@ mod tests {
         }
     }
 
+    /// As on a file system that does not tell kinds with names, where looking for one comes too late for a name.
+    #[test]
+    fn a_name_that_vanishes_is_told_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("here");
+        fs::write(&path, b"12").unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        let everything = Selection::default();
+        let some = Selection::new(&["*e*".to_owned()], &[]).unwrap();
+        for selection in [&everything, &some] {
+            let mut tree = empty_tree(folder.path().to_owned(), attributes(&metadata), false);
+            let gone = || io::Error::from(io::ErrorKind::NotFound);
+            let mut add = |name: &str, kind, looked: io::Result<Metadata>| {
+                let place = Place { directory: 0, relative: Path::new("a"), name: name.into() };
+                add(&mut tree, selection, place, kind, || looked)
+                    .map_err(|(path, error)| (path, error.kind()))
+            };
+            let told = |name: &str| Err((folder.path().join("a").join(name), io::ErrorKind::NotFound));
+            assert_eq!(add("early", Err(gone()), Ok(metadata.clone())), told("early"));
+            assert_eq!(add("late", Ok(metadata.file_type()), Err(gone())), told("late"));
+            assert_eq!(add("here", Ok(metadata.file_type()), Ok(metadata.clone())), Ok(()));
+            assert_eq!((tree.entries.len(), tree.total_bytes()), (1, 2));
+        }
+    }
+
     #[test]
     fn a_single_file_is_a_tree_of_one() {
         let folder = tempfile::tempdir().unwrap();
@@ -166,5 +217,21 @@ mod tests {
         let tree = Tree::list(&folder.path().join("one"), &Selection::default()).unwrap();
         assert!(tree.is_single_file);
         assert_eq!(tree.relative_path(&tree.entries[0]), PathBuf::from("one"));
+    }
+
+    #[test]
+    fn a_single_file_is_selected_like_any_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("one");
+        fs::write(&file, b"abc").unwrap();
+        let list = |selection: Selection| {
+            let tree = Tree::list(&file, &selection).unwrap();
+            (tree.entries.len(), tree.passed_over.excluded)
+        };
+        assert_eq!(list(Selection::new(&[], &["o*".into()]).unwrap()), (0, 1));
+        assert_eq!(list(Selection::new(&["o*".into()], &[]).unwrap()), (1, 0));
+        let shards =
+            ["1/2", "2/2"].map(|shard| list(Selection::default().in_shard(Some(shard.parse().unwrap()))).0);
+        assert_eq!(shards.iter().sum::<usize>(), 1);
     }
 }

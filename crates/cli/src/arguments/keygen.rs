@@ -20,8 +20,8 @@ pub struct KeygenArguments {
     /// Wrap the keyset with a passphrase (asked for, or from --passphrase-file or CIPHERLOOM_PASSPHRASE)
     #[arg(long, conflicts_with = "recipient")]
     pub passphrase: bool,
-    /// Read the passphrase from the first line of FILE
-    #[arg(long, value_name = "FILE", requires = "passphrase")]
+    /// Wrap the keyset with the passphrase on the first line of FILE
+    #[arg(long, value_name = "FILE", conflicts_with = "recipient")]
     pub passphrase_file: Option<PathBuf>,
     /// Wrap the keyset for the owner of this age public key (repeatable)
     #[arg(long, value_name = "AGE1…")]

@@ -70,6 +70,20 @@ pub enum Command {
     Floor(FloorArguments),
 }
 
+impl Command {
+    /// Whether the user wants errors only of a command over a tree.
+    pub fn is_quiet(&self) -> bool {
+        match self {
+            Command::Encrypt(arguments) => arguments.common.quiet,
+            Command::Decrypt(arguments) => arguments.common.quiet,
+            Command::Verify(arguments) => arguments.common.quiet,
+            Command::Rekey(arguments) => arguments.common.quiet,
+            Command::Floor(arguments) => arguments.common.quiet,
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -12,6 +12,7 @@ use std::str::FromStr;
 #[command(after_help = "\
 Examples:
   cipherloom encrypt books sealed --new-key key.json
+  cipherloom encrypt books sealed --new-key key.age --passphrase-file secret.txt
   cipherloom encrypt books sealed --key key.age --passphrase-file secret.txt
   cipherloom encrypt books sealed --key key.json --if-exists skip          resume a stopped run
   cipherloom encrypt books sealed --format raw --cipher aes-128-cbc --raw-key key.hex
@@ -22,12 +23,26 @@ pub struct EncryptArguments {
     pub tree: TreeArguments,
     #[command(flatten)]
     pub output: OutputArguments,
-    /// Make this key file first; never overwrites one
+    /// Make this key file first; never overwrites one. Plain, or wrapped as with keygen
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     pub new_key: Option<PathBuf>,
     /// Kind and segment size of the key that --new-key makes
-    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true)]
+    #[arg(
+        long,
+        default_value_t,
+        value_name = "TEMPLATE",
+        ignore_case = true,
+        requires = "new_key",
+        conflicts_with = "key"
+    )]
     pub template: Template,
+    /// Wrap the new key with a passphrase (asked for, or from --passphrase-file or CIPHERLOOM_PASSPHRASE)
+    // What conflicts with the option that is required is not missed by clap: both are said.
+    #[arg(long, requires = "new_key", conflicts_with_all = ["recipient", "key"])]
+    pub passphrase: bool,
+    /// Wrap the new key for the owner of this age public key (repeatable)
+    #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with_all = ["passphrase_file", "key"])]
+    pub recipient: Vec<String>,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -141,7 +156,7 @@ pub struct OutputArguments {
     /// Force every output to stable storage before it gets its name
     #[arg(long)]
     pub durable: bool,
-    /// Only show the plan
+    /// Only show the plan; with -v which file goes where, too
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -172,15 +187,14 @@ pub struct FormatArguments {
     /// Allow one fixed --iv for several files in CTR mode, which reveals their XOR to anybody
     #[arg(long, help_heading = "Format and keys")]
     pub reuse_keystream_and_reveal_plaintext: bool,
-    /// Iterations of PBKDF2 for openssl
+    /// Iterations of PBKDF2 for openssl [default: 10000]
     #[arg(
         long,
         value_name = "N",
         value_parser = positive::<NonZeroU32>,
-        default_value = "10000",
         help_heading = "Format and keys"
     )]
-    pub pbkdf2_iterations: NonZeroU32,
+    pub pbkdf2_iterations: Option<NonZeroU32>,
     /// Context for cobblestone; must be the same for decryption
     #[arg(
         long,

@@ -44,7 +44,7 @@ pub fn run(arguments: &CalibrateArguments) -> anyhow::Result<ExitCode> {
     for (name, figure) in calibration.figures() {
         // Figures are told in units that suit them.
         let (name, figure) = match name.rsplit_once(", ") {
-            Some((name, "bytes/s")) => (name, format!("{}/s", output::size(figure as u64))),
+            Some((name, "bytes/s")) => (name, output::rate(figure)),
             Some((name, "ns")) => (name, output::duration(figure / 1e9)),
             _ => (name, format!("{figure:.0}")),
         };

@@ -10,8 +10,14 @@ use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
+    if arguments.file == Path::new("-") {
+        return Err(usage(
+            "what can be told depends on the length, which standard input does not have; name a file",
+        ));
+    }
     let path = output::printable(&arguments.file);
     let file = File::open(&arguments.file).with_context(|| path.clone())?;
     let metadata = file.metadata().with_context(|| path.clone())?;

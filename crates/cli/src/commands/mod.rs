@@ -6,6 +6,7 @@ pub mod inspect;
 pub mod keygen;
 pub mod lcp;
 pub mod manual;
+pub mod nothing;
 pub mod plan;
 pub mod stores;
 pub mod stream;

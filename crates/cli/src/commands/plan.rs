@@ -6,7 +6,7 @@ use crate::arguments::{CipherName, FormatName, PlanArguments};
 use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use cipherloom::key::{Protection, Template};
-use cipherloom::plan::{CipherCost, Description};
+use cipherloom::plan::{CipherCost, Description, DeviceChoice, DeviceVerdict};
 use cipherloom::{Operation, Plan, Request};
 use serde::Serialize;
 use std::fmt::Write;
@@ -20,7 +20,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         not(feature = "gpu"),
         expect(unused_mut, reason = "devices are known only where there are any")
     )]
-    let mut machine = machine(&arguments.machine)?;
+    let mut machine = machine(&arguments.machine, true)?;
     #[cfg(feature = "gpu")]
     if arguments.machine.backend.is_none() {
         machine.known_devices = crate::device::kept::known();
@@ -140,6 +140,52 @@ pub fn table(plan: &Plan, segment: Option<u32>) -> String {
     let mut text = String::new();
     for (name, value) in rows.chain(reasons) {
         let _ = writeln!(text, "{name:<10}{value}");
+    }
+    for choice in description.devices {
+        text.push_str(&device(choice, &description));
+    }
+    text
+}
+
+/// What is said of a device: the verdict, both times, and what they are made of.
+fn device(choice: &DeviceChoice, plan: &Description<'_>) -> String {
+    let mut text = format!("{:<10}{}\n", choice.backend, choice.name);
+    let mut line = |words: &str| {
+        let _ = writeln!(text, "{:<10}{words}", "");
+    };
+    if let Some(driver) = &choice.driver {
+        line(&format!("driver {driver}"));
+    }
+    let verdict = match choice.verdict {
+        DeviceVerdict::Works => "ends first and does the cipher's work",
+        DeviceVerdict::WorksAsAsked => "does the cipher's work as asked",
+        DeviceVerdict::Idle => "leaves the work to the CPU",
+        DeviceVerdict::WouldPay => "as calibrated, would end first (--backend auto)",
+        DeviceVerdict::WouldNotPay => "as calibrated, would not pay",
+        DeviceVerdict::NotForGcm => "has nothing to do: AES-GCM is done by the CPU",
+        DeviceVerdict::NotForChains => "has nothing to do: CBC encryption is a chain within a file",
+        DeviceVerdict::NoCipher => "has nothing to do: there is no cipher",
+    };
+    let Some(times) = choice.times else {
+        line(verdict);
+        return text;
+    };
+    let [device, cpu, call] =
+        [times.device_seconds, times.cpu_seconds, times.call_seconds].map(output::duration);
+    line(&format!("{verdict}: {device} against {cpu} of the CPU"));
+    let calls = match times.calls {
+        1 => format!("{call} for its one call"),
+        calls => format!("{call} for each of {calls} calls"),
+    };
+    let staging = format!("{} of memory for staging", output::size(times.staging_bytes as u64));
+    let cpu = format!("{} on {}", plan.backend, output::count(plan.threads as u64, "thread"));
+    for (what, rate, more) in [
+        ("there and back", times.end_to_end_bytes_per_second, calls),
+        ("moving alone", times.transfer_bytes_per_second, staging),
+        ("kernel alone", times.kernel_bytes_per_second, "AES-128-CTR".to_owned()),
+        ("the CPU", times.cpu_bytes_per_second, cpu),
+    ] {
+        line(&format!("  {what:<16}{:>10}, {more}", output::rate(rate)));
     }
     text
 }

@@ -1,12 +1,13 @@
 //! A single stream with `-`: from standard input, to standard output, or both.
 
+use super::keygen::FirstKey;
 use super::transform::style;
 use crate::arguments::CommonArguments;
 use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use crate::report::{Report, Style};
 use anyhow::Context;
-use cipherloom::{Error, Job, Summary, Tree, Unobserved, translate_stream, translate_to_file};
+use cipherloom::{Error, IfExists, Job, Summary, Tree, Unobserved, translate_stream, translate_to_file};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -19,20 +20,38 @@ pub fn from_standard_input(
     verb: &str,
     job: &Job<'_>,
     common: &CommonArguments,
-    write_key: &dyn Fn() -> anyhow::Result<()>,
+    new_key: &FirstKey<'_>,
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
     if job.destination.as_deref() == Some(Path::new("-")) {
         refuse_standard_output(job, common)?;
+    } else if let Some(path) = &job.destination
+        && job.if_exists == IfExists::Fail
+        && path.symlink_metadata().is_ok()
+    {
+        return Err(Error::OutputExists).with_context(|| output::printable(path));
     }
-    write_key()?;
+    if job.destination.as_deref() == Some(Path::new("-")) && feeds_itself(&io::stdin()) {
+        return Err(usage(format!("standard input: {FEEDS_ITSELF}")));
+    }
+    new_key.write()?;
     let mut source = io::stdin().lock();
     let summary = match job.destination.as_deref() {
-        None => translate(job, &mut source, &mut io::sink()).context("standard input")?,
+        None => {
+            let summary = translate(job, &mut source, &mut io::sink()).context("standard input")?;
+            // Nothing else speaks for a verification.
+            Report::of_stream(&summary).print(verb, style(common))?;
+            return Ok(ExitCode::Success);
+        }
         Some(path) if path == Path::new("-") => {
             to_output(|sink| translate(job, &mut source, sink)).context("standard input")?
         }
         Some(path) => translate_to_file(job, &mut source, path, &Unobserved)
+            .inspect_err(|_| {
+                if path.symlink_metadata().is_err() {
+                    new_key.take_back();
+                }
+            })
             .with_context(|| format!("standard input to {}", output::printable(path)))?,
     };
     finish(verb, &summary, common)
@@ -44,16 +63,24 @@ pub fn to_standard_output(
     tree: &Tree,
     job: &Job<'_>,
     common: &CommonArguments,
-    write_key: &dyn Fn() -> anyhow::Result<()>,
+    new_key: &FirstKey<'_>,
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
     refuse_standard_output(job, common)?;
+    if tree.is_single_file && tree.entries.is_empty() {
+        return Err(usage(
+            "--include, --exclude or --shard leaves out the one file that should go to standard output",
+        ));
+    }
     let entry = tree.entries.first().filter(|_| tree.is_single_file);
     let entry =
         entry.ok_or_else(|| usage("only a single file goes to standard output; name a folder as DST"))?;
     let path = tree.root.join(&entry.name);
     let mut source = File::open(&path).with_context(|| output::printable(&path))?;
-    write_key()?;
+    if feeds_itself(&source) {
+        return Err(usage(format!("{}: {FEEDS_ITSELF}", output::printable(&path))));
+    }
+    new_key.write()?;
     let summary =
         to_output(|sink| translate(job, &mut source, sink)).with_context(|| output::printable(&path))?;
     finish(verb, &summary, common)
@@ -74,6 +101,40 @@ pub fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow
         return Err(usage("ciphertext is not for terminals; send standard output to a file or a pipe"));
     }
     Ok(())
+}
+
+/// Refuses a device, FIFO or socket as DST: a complete output takes its name, and would replace it.
+pub fn refuse_special(destination: &Path) -> anyhow::Result<()> {
+    match std::fs::metadata(destination) {
+        Ok(there) if !there.is_file() && !there.is_dir() => Err(usage(format!(
+            "{}: a device, FIFO or socket, which the output would replace; give `-` as DST and send standard output \
+             there",
+            output::printable(destination)
+        ))),
+        _ => Ok(()),
+    }
+}
+
+const FEEDS_ITSELF: &str =
+    "standard output goes to the same file, which would grow without end; choose another one";
+
+/// Whether standard output is the file that is read, so that what is written would be read again.
+#[cfg(unix)]
+fn feeds_itself(source: &impl std::os::fd::AsFd) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let look =
+        |handle: std::os::fd::BorrowedFd<'_>| File::from(handle.try_clone_to_owned().ok()?).metadata().ok();
+    let (Some(source), Some(output)) = (look(source.as_fd()), look(std::os::fd::AsFd::as_fd(&io::stdout())))
+    else {
+        return false;
+    };
+    output.is_file() && (source.dev(), source.ino()) == (output.dev(), output.ino())
+}
+
+/// Elsewhere a file has no number to be known by.
+#[cfg(not(unix))]
+fn feeds_itself<S>(_source: &S) -> bool {
+    false
 }
 
 /// Does `translate` with standard output as its sink; says in errors whether something has come out.

@@ -1,16 +1,18 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
 
-use super::keygen::NewKey;
+use super::keygen::{FirstKey, NewKey, Wrapping};
+use super::nothing::Nothing;
 use super::stores::{self, StoreRun};
 use super::{plan, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
-    LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments, TreeArguments,
-    VerifyArguments,
+    IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments,
+    TreeArguments, VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::report::{Printer, Report, Style};
+use crate::report::{self, Printer, Report, Style};
 use crate::{cache, device, keys, output};
 use anyhow::Context;
 use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, address, machine::Calibration};
@@ -18,12 +20,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let mut new_key = None;
     let format = match &arguments.new_key {
         Some(path) if arguments.format.format == FormatName::Tink => {
-            let (key, keyset) = NewKey::generate(path, arguments.template)?;
+            keys::refuse_foreign_options(&arguments.format)?;
+            keys::refuse_identity(&arguments.format)?;
+            if arguments.output.if_exists == IfExistsArgument::Skip {
+                return Err(usage(
+                    "--new-key with --if-exists skip would leave files under two keys; go on with the key that the outputs \
+                     have: --key FILE",
+                ));
+            }
+            let wrapping = Wrapping {
+                passphrase: arguments.passphrase,
+                passphrase_file: arguments.format.passphrase_file.as_deref(),
+                recipients: &arguments.recipient,
+            };
+            let (key, keyset) = NewKey::generate(path, arguments.template, &wrapping)?;
             new_key = Some(key);
             Format::tink(keyset, device::engine(&machine))?
         }
@@ -33,19 +48,20 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
     let format = Arc::new(format);
     refuse_keystream_reuse(&arguments.format, &source)?;
     let job = job(Work::Encrypt(&format), &source, &arguments.output, &arguments.format)?;
-    let write_key = || new_key.as_ref().map_or(Ok(()), |key| key.write(arguments.common.quiet));
+    let new_key = FirstKey::new(new_key.as_ref(), arguments.common.quiet);
     let run = Run {
         verb: "encrypted",
         job,
         formats: [None, Some(Arc::clone(&format))],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_seal(&arguments.tree),
     };
-    run.go(source, arguments.output.dry_run, &write_key)
+    run.go(source, arguments.output.dry_run, &new_key)
 }
 
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
@@ -55,12 +71,13 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&format)), None],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
-    run.go(source, arguments.output.dry_run, &|| Ok(()))
+    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
 
 pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     if !format.is_authenticated() {
@@ -77,15 +94,16 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&format)), None],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
-    run.go(source, false, &|| Ok(()))
+    run.go(source, false, &FirstKey::NONE)
 }
 
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let from = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
-    let to = Arc::new(keys::with_key(&arguments.format, &arguments.to, device::engine(&machine))?);
+    let (from, to) = keys::formats(&arguments.format, &arguments.to, device::engine(&machine))?;
+    let (from, to) = (Arc::new(from), Arc::new(to));
     let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
     let run = Run {
         verb: "re-keyed",
@@ -93,18 +111,25 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&from)), Some(Arc::clone(&to))],
         machine: &machine,
         common: &arguments.common,
+        nothing: Nothing::to_open(&arguments.tree),
     };
-    run.go(source, arguments.output.dry_run, &|| Ok(()))
+    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
 
 pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine)?;
+    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let mut job = Job::new(Work::Copy, None);
     place(&mut job, &source, &arguments.output)?;
-    let run =
-        Run { verb: "copied", job, formats: [None, None], machine: &machine, common: &arguments.common };
-    run.go(source, arguments.output.dry_run, &|| Ok(()))
+    let run = Run {
+        verb: "copied",
+        job,
+        formats: [None, None],
+        machine: &machine,
+        common: &arguments.common,
+        nothing: Nothing::Warns,
+    };
+    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
 
 /// What the run reads.
@@ -120,6 +145,7 @@ impl Source {
         if arguments.source == Path::new("-") {
             return Ok(Source::StandardInput);
         }
+        stores::refuse_misspelt(&arguments.source)?;
         if address::is_address(&arguments.source) {
             return stores::look(arguments, stores).map(Source::Listing);
         }
@@ -129,12 +155,15 @@ impl Source {
     }
 }
 
-/// This machine, with the backend and the calibration to go by.
-pub fn machine(arguments: &MachineArguments) -> anyhow::Result<Machine> {
-    // An explicit number of threads leaves nothing for the calibration to decide.
-    let calibration = if arguments.threads.is_some() { Calibration::default() } else { cache::calibration() };
+/// This machine, with the backend and the calibration to go by. `shows_estimate`: whether somebody will see how long it
+/// should take.
+pub fn machine(arguments: &MachineArguments, shows_estimate: bool) -> anyhow::Result<Machine> {
+    let wanted = arguments.backend.as_deref().and_then(device::Wanted::parse);
+    // The calibration chooses the number of threads, or between CPU and device: where it does neither it is not read.
+    let decides = arguments.threads.is_none() || wanted.is_some();
+    let calibration = if decides || shows_estimate { cache::calibration() } else { Calibration::default() };
     let mut machine = Machine::detect(calibration);
-    if let Some(wanted) = arguments.backend.as_deref().and_then(device::Wanted::parse) {
+    if let Some(wanted) = wanted {
         device::open(wanted, &mut machine)?;
     } else if let Some(name) = &arguments.backend {
         let known = || format!("{}; for GPUs {}", Backend::ALL.map(Backend::name).join(", "), device::NAMES);
@@ -197,13 +226,18 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
         LinksArgument::Skip => Links::Skip,
         LinksArgument::Copy => Links::Copy,
     };
+    if output.suffix.as_encoded_bytes().iter().any(|byte| std::path::is_separator(char::from(*byte))) {
+        return Err(usage("--suffix is added to a file's name, in which no / can be; give one such as .enc"));
+    }
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
+    stores::refuse_misspelt(&output.destination)?;
     let destination = address::without_scheme(&output.destination);
     if address::is_address(destination) || matches!(source, Source::Listing(_)) {
         job.destination = Some(destination.to_owned());
         return Ok(());
     }
+    stream::refuse_special(destination)?;
     let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
     if let Source::Tree(Tree { is_single_file: true, .. }) = source
         && !is_folder
@@ -247,21 +281,17 @@ struct Run<'r> {
     formats: [Option<Arc<Format>>; 2],
     machine: &'r Machine,
     common: &'r CommonArguments,
+    nothing: Nothing,
 }
 
 impl Run<'_> {
-    /// Plans, runs and reports. `write_key` is called when nothing but the run itself can fail any more, so that a
+    /// Plans, runs and reports. `new_key` is written when nothing but the run itself can fail any more, so that a
     /// mistyped source or destination leaves no key behind.
-    fn go(
-        self,
-        source: Source,
-        dry_run: bool,
-        write_key: &dyn Fn() -> anyhow::Result<()>,
-    ) -> anyhow::Result<ExitCode> {
-        let Run { verb, job, formats, machine, common } = self;
+    fn go(self, source: Source, dry_run: bool, new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
+        let Run { verb, job, formats, machine, common, nothing } = self;
         warn_unauthenticated(&job, common);
         if stores::concerns(&source, &job) {
-            return stores::run(StoreRun { verb, job, formats, common, dry_run }, source, write_key);
+            return stores::run(StoreRun { verb, job, formats, common, dry_run, nothing }, source, new_key);
         }
         let to_output = job.destination.as_deref() == Some(Path::new("-"));
         if dry_run && (to_output || matches!(source, Source::StandardInput)) {
@@ -270,33 +300,41 @@ impl Run<'_> {
         let tree = match source {
             Source::Tree(tree) => tree,
             Source::Listing(_) => unreachable!("runs over stores have their own way"),
-            Source::StandardInput => return stream::from_standard_input(verb, &job, common, write_key),
+            Source::StandardInput => return stream::from_standard_input(verb, &job, common, new_key),
         };
         if to_output {
-            return stream::to_standard_output(verb, &tree, &job, common, write_key);
+            return stream::to_standard_output(verb, &tree, &job, common, new_key);
         }
+        nothing.of_tree(&tree, &job, verb)?;
         let plan = job.plan(&tree, machine, common.machine.threads);
         device::settle(&plan);
         let style = style(common);
         let segment = formats_of(&job).map(|format| format.layout().segment).max();
+        let name = || output::printable(&output_path(&job));
+        cipherloom::check(&tree, &job).with_context(name)?;
         if dry_run {
+            if common.verbose {
+                report::foretell(&tree, &job, style)?;
+            }
             plan::print(&plan, segment, common.json)?;
             return Ok(ExitCode::Success);
         }
-        let name = || output::printable(&output_path(&job));
-        cipherloom::check(&tree, &job).with_context(name)?;
-        write_key()?;
+        let interrupt = Interrupt::listen()?;
+        new_key.write()?;
         if style == Style::Verbose {
             output::tell(plan::table(&plan, segment).trim_end());
         }
         let progress = Progress::default();
-        let work = || cipherloom::run(&tree, &plan, &job, &Printer { style, progress: &progress });
+        let printer = Printer { style, progress: &progress };
+        let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
         let ended = match style {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
             Style::Verbose | Style::Quiet | Style::Json => work(),
         };
-        let summary = ended.with_context(name)?;
+        // Such an error comes before anything was made.
+        let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
         Report::of_tree(&summary, &tree, &job).print(verb, style)?;
+        interrupt.check_run(job.destination.is_some())?;
         Ok(exit_code::of_summary(&summary))
     }
 }

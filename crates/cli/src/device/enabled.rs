@@ -4,7 +4,7 @@ use crate::output;
 use cipherloom::Accelerator;
 use cipherloom::machine::DeviceCosts;
 use cipherloom_gpu::webgpu::{AdapterReport, Adapters, Messages, WebGpuCipher};
-use cipherloom_gpu::{Device, cuda};
+use cipherloom_gpu::{Costs, Device, cuda};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -29,9 +29,15 @@ pub fn open(api: Option<&str>, name: Option<&str>) -> Result<DeviceCosts, Refuse
     let device = device.map_err(unusable)?;
     let costs = device.costs().map_err(unusable)?;
     let device: &'static dyn Device = Box::leak(device);
-    Ok(DeviceCosts {
+    Ok(for_plans(backend, DEVICE.get_or_init(|| device).name(), None, &costs))
+}
+
+/// A device's figures as the planner takes them.
+pub fn for_plans(backend: &'static str, name: &str, driver: Option<String>, costs: &Costs) -> DeviceCosts {
+    DeviceCosts {
         backend,
-        name: DEVICE.get_or_init(|| device).name().to_owned(),
+        name: name.to_owned(),
+        driver,
         call_seconds: costs.call_seconds,
         transfer_bytes_per_second: costs.transfer_bytes_per_second,
         kernel_bytes_per_second: costs.kernel_bytes_per_second,
@@ -39,7 +45,7 @@ pub fn open(api: Option<&str>, name: Option<&str>) -> Result<DeviceCosts, Refuse
         call_bytes: costs.call_bytes,
         staging_bytes: costs.staging_bytes,
         is_forced: false,
-    })
+    }
 }
 
 fn open_wgpu(name: Option<&str>) -> Result<Box<dyn Device>, cipherloom_gpu::Error> {

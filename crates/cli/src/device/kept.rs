@@ -4,7 +4,7 @@
 //! Figures are those of a driver. Which ones are installed is told by files (the kernel's word of NVIDIA's, the lists of
 //! the Vulkan loader and of libEGL, and the libraries they name); if they change, the figures count no more.
 
-use super::enabled::{Opened, cuda_devices, wgpu_devices};
+use super::enabled::{Opened, cuda_devices, for_plans, wgpu_devices};
 use crate::output;
 use cipherloom::machine::{DeviceCosts, calibration_file};
 use cipherloom_gpu::Costs;
@@ -97,26 +97,9 @@ pub fn known() -> Vec<DeviceCosts> {
             return Vec::new();
         }
     };
-    let costs = |device: KeptDevice| {
-        let Costs {
-            call_seconds,
-            transfer_bytes_per_second,
-            kernel_bytes_per_second,
-            end_to_end_bytes_per_second,
-            call_bytes,
-            staging_bytes,
-        } = device.costs;
-        DeviceCosts {
-            backend: if device.backend == "cuda" { "cuda" } else { "wgpu" },
-            name: format!("{}, driver {}", device.name, device.driver),
-            call_seconds,
-            transfer_bytes_per_second,
-            kernel_bytes_per_second,
-            end_to_end_bytes_per_second,
-            call_bytes,
-            staging_bytes,
-            is_forced: false,
-        }
+    let costs = |KeptDevice { backend, name, driver, costs }: KeptDevice| {
+        let backend = if backend == "cuda" { "cuda" } else { "wgpu" };
+        for_plans(backend, &name, Some(driver), &costs)
     };
     kept.devices.into_iter().map(costs).collect()
 }
@@ -157,13 +140,12 @@ fn stamp(path: &Path, words: &mut String) {
 pub fn lines(devices: &[KeptDevice]) -> String {
     let mut text = String::new();
     for KeptDevice { backend, name, driver, costs } in devices {
-        let rate = |bytes: f64| format!("{}/s", output::size(bytes as u64));
         let _ = writeln!(text, "{backend} {name}, driver {driver}:");
         for (what, figure) in [
             ("  a call", output::duration(costs.call_seconds)),
-            ("  moved there and back", rate(costs.transfer_bytes_per_second)),
-            ("  AES-128-CTR by the kernel alone", rate(costs.kernel_bytes_per_second)),
-            ("  AES-128-CTR there and back", rate(costs.end_to_end_bytes_per_second)),
+            ("  moved there and back", output::rate(costs.transfer_bytes_per_second)),
+            ("  AES-128-CTR by the kernel alone", output::rate(costs.kernel_bytes_per_second)),
+            ("  AES-128-CTR there and back", output::rate(costs.end_to_end_bytes_per_second)),
         ] {
             let _ = writeln!(text, "{what:<34}{figure:>14}");
         }

@@ -76,7 +76,7 @@ pub fn engine(machine: &Machine) -> Engine {
 
 /// The plan has decided: a device that is not in it leaves everything to the CPU.
 pub fn settle(plan: &Plan) {
-    devices::set_idle(plan.device.is_none());
+    devices::set_idle(plan.device().is_none());
 }
 
 /// At the end of a run: wipes the device's buffers, and tells if it failed on the way.

@@ -2,9 +2,10 @@
 
 use super::devices::{DeviceReport, list};
 use super::stages::CudaStages;
-use crate::device::device;
+use crate::device::{PATIENCE, device};
 use crate::staging::Staged;
 use crate::{Error, self_test};
+use std::time::Duration;
 
 /// AES-CTR and CBC decryption on one of NVIDIA's devices, by the bitsliced kernels: they look nothing up in tables, so
 /// that other programs on the device learn nothing from their timing.
@@ -22,10 +23,15 @@ impl CudaCipher {
     /// [`Error::NoDevice`] if driver, compiler or device is missing; [`Error::UnknownDevice`]; [`Error::OutOfMemory`];
     /// [`Error::Driver`]; [`Error::Miscomputes`] if the device gives wrong results.
     pub fn open(wanted: Option<&str>) -> Result<CudaCipher, Error> {
+        CudaCipher::with_limit(wanted, PATIENCE)
+    }
+
+    /// `limit`: how long a piece may take.
+    fn with_limit(wanted: Option<&str>, limit: Duration) -> Result<CudaCipher, Error> {
         let mut devices = list()?;
         let number = wanted.map_or(Ok(0), |wanted| choose(&devices, wanted))?;
         let report = devices.swap_remove(number);
-        let staged = Staged::new(report.name.clone(), CudaStages::new(&report)?);
+        let staged = Staged::new(report.name.clone(), CudaStages::new(&report, limit)?);
         self_test::check(&staged, &report.driver)?;
         Ok(CudaCipher { report, staged })
     }
@@ -50,3 +56,59 @@ fn choose(devices: &[DeviceReport], wanted: &str) -> Result<usize, Error> {
 }
 
 device!(CudaCipher);
+
+#[cfg(all(test, feature = "experiments"))]
+mod tests {
+    use super::*;
+    use crate::equality_tests::noise;
+    use crate::{Device, over_stand_in};
+    use cipherloom_kernels::{Accelerator, Aes, Backend, Engine};
+
+    /// Two pieces.
+    fn text() -> Vec<u8> {
+        let mut text = noise(9_000_003);
+        // By this word the driver knows work from the self-test.
+        text.chunks_exact_mut(20_000).for_each(|part| part[..4].copy_from_slice(b"MARK"));
+        text
+    }
+
+    const SECOND_HANGS: [(&str, &str); 1] = [("CUDA_TEST_FAIL", "work:2:-1")];
+    const KEY: [u8; 32] = [3; 32];
+    const FIRST: u128 = u128::MAX - 1000;
+
+    /// A device that is waited for but for a moment, and what it is to make of the text.
+    fn beginning() -> (CudaCipher, Vec<u8>) {
+        let cipher = CudaCipher::with_limit(None, Duration::from_millis(50)).unwrap();
+        let mut expected = text();
+        Aes::new(&KEY, Backend::best()).unwrap().ctr_xor(&FIRST.to_be_bytes(), 0, &mut expected);
+        (cipher, expected)
+    }
+
+    #[test]
+    fn a_device_that_hangs_is_given_up_and_nothing_is_taken_from_it() {
+        let name = "a_device_that_hangs_is_given_up_and_nothing_is_taken_from_it";
+        over_stand_in::run(module_path!(), name, &SECOND_HANGS, || {
+            let ((cipher, expected), mut got) = (beginning(), text());
+            let done = cipher.ctr_xor(&self_test::round_keys(&KEY), FIRST, &mut got);
+            assert!(done > 0 && got[..done] == expected[..done] && got[done..] == text()[done..]);
+            let fault = cipher.fault().unwrap().to_string();
+            assert!(fault.contains("did not end its work within 0.05 s and counts as lost"), "{fault}");
+            // What it still reaches into is neither wiped nor freed, and its context is not waited for: the driver says so.
+            cipher.wipe();
+            drop(cipher);
+            assert!(matches!(CudaCipher::open(None), Err(Error::Hangs { .. })));
+        });
+    }
+
+    #[test]
+    fn the_cpu_does_the_rest_of_what_a_device_hangs_on() {
+        let name = "the_cpu_does_the_rest_of_what_a_device_hangs_on";
+        over_stand_in::run(module_path!(), name, &SECOND_HANGS, || {
+            let ((cipher, expected), mut got) = (beginning(), text());
+            let device: &'static CudaCipher = Box::leak(Box::new(cipher));
+            let both = Aes::new(&KEY, Engine::with_accelerator(Backend::best(), device)).unwrap();
+            both.ctr_xor(&FIRST.to_be_bytes(), 0, &mut got);
+            assert!(got == expected && matches!(device.fault(), Some(Error::Hangs { .. })));
+        });
+    }
+}

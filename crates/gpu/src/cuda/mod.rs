@@ -3,6 +3,7 @@
 //! cudarc panics where a library or one of its functions is missing, so nothing of it is called before the libraries
 //! have been seen.
 
+mod bounded;
 mod cipher;
 mod compile;
 mod devices;
@@ -12,6 +13,8 @@ pub use cipher::CudaCipher;
 pub use compile::{compile, text};
 pub use devices::{DeviceReport, list};
 
+#[cfg(feature = "experiments")]
+pub(crate) use bounded::{Bounded, Patience, Unfinished};
 #[cfg(feature = "experiments")]
 pub(crate) use compile::ptx_of;
 

@@ -3,15 +3,17 @@
 use super::material::material;
 use super::{Bench, Launch, Worker, texts};
 use crate::Error;
-use crate::cuda::{DeviceReport, Keys, ptx_of, refused};
+use crate::cuda::{Bounded, DeviceReport, Keys, Patience, Unfinished, ptx_of, refused};
+use crate::device::PATIENCE;
 use crate::emit;
 use crate::self_test::round_keys;
-use cudarc::driver::sys::{CUevent_flags, CUfunction_attribute_enum};
+use cudarc::driver::sys::{CU_MEMHOSTALLOC_WRITECOMBINED, CUevent_flags, CUfunction_attribute_enum};
 use cudarc::driver::{
-    CudaContext, CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PinnedHostSlice,
-    PushKernelArg,
+    CudaContext, CudaFunction, CudaSlice, DriverError, LaunchConfig, PinnedHostSlice, PushKernelArg,
 };
 use std::sync::Arc;
+#[cfg(test)]
+use std::time::Duration;
 
 /// Shared memory beyond this must be asked for (CUDA C++ programming guide, compute capabilities).
 const USUAL_SHARED_BYTES: u32 = 48 << 10;
@@ -23,15 +25,22 @@ pub struct CudaProgram {
     context: Arc<CudaContext>,
     function: CudaFunction,
     worker: Worker,
+    patience: Patience,
 }
 
 /// A message on a device, and a worker's kernel.
 #[derive(Debug)]
 pub struct CudaBench {
     program: CudaProgram,
-    stream: Arc<CudaStream>,
     launches: Vec<(Launch, Box<Keys>)>,
     rounds: u32,
+    work: Bounded<Place>,
+}
+
+/// What the work reaches into.
+#[derive(Debug)]
+struct Place {
+    function: CudaFunction,
     upload: PinnedHostSlice<u8>,
     source: CudaSlice<u8>,
     sink: CudaSlice<u8>,
@@ -63,6 +72,8 @@ impl CudaProgram {
                 ),
             });
         }
+        let patience = Patience::new(device.number, PATIENCE);
+        patience.check().map_err(|hangs| hangs.told(&device.name, "open the device"))?;
         let context = CudaContext::new(device.number).map_err(refuse("open the device"))?;
         let ptx = ptx_of(CudaProgram::text(worker), device.compute_capability)?;
         let module = context.load_module(ptx).map_err(refuse("load the kernels"))?;
@@ -73,7 +84,13 @@ impl CudaProgram {
                 .set_attribute(most, worker.private_bytes() as i32)
                 .map_err(refuse("give a kernel its shared memory"))?;
         }
-        Ok(CudaProgram { device: device.clone(), context, function, worker })
+        Ok(CudaProgram { device: device.clone(), context, function, worker, patience })
+    }
+
+    /// The same, of which a copy or a kernel may take so long.
+    #[cfg(test)]
+    pub(super) fn with_limit(self, limit: Duration) -> CudaProgram {
+        CudaProgram { patience: Patience::new(self.device.number, limit), ..self }
     }
 }
 
@@ -84,35 +101,24 @@ impl CudaBench {
     /// [`Error::OutOfMemory`]; [`Error::Driver`].
     pub fn new(program: &CudaProgram, key: &[u8], first: u128, length: usize) -> Result<CudaBench, Error> {
         let round_keys = round_keys(key);
-        let bytes = length.next_multiple_of(16);
-        let made = || {
-            let stream = program.context.new_stream()?;
-            let pinned = || {
-                // SAFETY: what was not set is bytes, of which every value is one, and is written before it is read.
-                let mut slice = unsafe { program.context.alloc_pinned::<u8>(bytes) }?;
-                slice.as_mut_slice()?.fill(0);
-                Ok::<_, DriverError>(slice)
-            };
-            let launches = Launch::all(program.worker, first, length).into_iter().map(|launch| {
-                let mut keys = Box::new(Keys::zero());
-                keys.set(&material(program.worker, &round_keys, launch.first));
-                (launch, keys)
-            });
-            Ok(CudaBench {
-                program: program.clone(),
-                launches: launches.collect(),
-                rounds: round_keys.len() as u32 - 1,
-                upload: pinned()?,
-                source: stream.alloc_zeros(bytes)?,
-                sink: stream.alloc_zeros(bytes)?,
-                landing: pinned()?,
-                stream,
-            })
-        };
-        made().map_err(|error: DriverError| refused(&program.device.name, "make buffers", &error))
+        let action = "make buffers";
+        program.patience.check().map_err(|hangs| hangs.told(&program.device.name, action))?;
+        let work = Place::new(program, length.next_multiple_of(16))
+            .map_err(|error| refused(&program.device.name, action, &error))?;
+        let launches = Launch::all(program.worker, first, length).into_iter().map(|launch| {
+            let mut keys = Box::new(Keys::zero());
+            keys.set(&material(program.worker, &round_keys, launch.first));
+            (launch, keys)
+        });
+        Ok(CudaBench {
+            program: program.clone(),
+            launches: launches.collect(),
+            rounds: round_keys.len() as u32 - 1,
+            work,
+        })
     }
 
-    fn run(&mut self, workers: u32) -> Result<f64, DriverError> {
+    fn run(&mut self, workers: u32) -> Result<f64, Unfinished> {
         let configuration = LaunchConfig {
             grid_dim: (workers, 1, 1),
             block_dim: (self.program.worker.threads(), 1, 1),
@@ -120,10 +126,11 @@ impl CudaBench {
         };
         let event = || self.program.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         let (begin, end) = (event()?, event()?);
-        begin.record(&self.stream)?;
+        let (stream, place) = self.work.parts()?;
+        begin.record(stream)?;
         for (numbers, keys) in &self.launches {
-            let mut launch = self.stream.launch_builder(&self.program.function);
-            launch.arg(&self.source).arg(&mut self.sink).arg(&**keys);
+            let mut launch = stream.launch_builder(&place.function);
+            launch.arg(&place.source).arg(&mut place.sink).arg(&**keys);
             let counter = numbers.counter();
             counter.iter().for_each(|word| {
                 launch.arg(word);
@@ -133,36 +140,76 @@ impl CudaBench {
             // kernel touches `blocks` blocks of source and sink, which have that room, and the shared memory that it is given.
             unsafe { launch.launch(configuration) }?;
         }
-        end.record(&self.stream)?;
+        end.record(stream)?;
+        self.ended()?;
         Ok(f64::from(begin.elapsed_ms(&end)?) / 1e3)
+    }
+
+    /// Waits for everything that was asked.
+    fn ended(&self) -> Result<(), Unfinished> {
+        self.work.mark()?;
+        self.work.wait()
+    }
+
+    fn copied_in(&mut self, text: &[u8]) -> Result<(), Unfinished> {
+        let (stream, place) = self.work.parts()?;
+        place.upload.as_mut_slice()?[..text.len()].copy_from_slice(text);
+        stream.memcpy_htod(&place.upload, &mut place.source)?;
+        self.ended()
+    }
+
+    fn copied_out(&mut self, text: &mut [u8]) -> Result<(), Unfinished> {
+        let (stream, place) = self.work.parts()?;
+        stream.memcpy_dtoh(&place.sink, &mut place.landing)?;
+        self.ended()?;
+        let (_, place) = self.work.parts()?;
+        text.copy_from_slice(&place.landing.as_slice()?[..text.len()]);
+        Ok(())
+    }
+
+    /// Does something in the device's context.
+    fn there<T>(
+        &mut self,
+        action: &'static str,
+        work: impl FnOnce(&mut CudaBench) -> Result<T, Unfinished>,
+    ) -> Result<T, Error> {
+        let bound = self.program.context.bind_to_thread().map_err(Unfinished::from);
+        bound.and_then(|()| work(self)).map_err(|error| error.told(&self.program.device.name, action))
+    }
+}
+
+impl Place {
+    fn new(program: &CudaProgram, bytes: usize) -> Result<Bounded<Place>, DriverError> {
+        let stream = program.context.new_stream()?;
+        let pinned = |flags: u32| {
+            // SAFETY: what was not set is bytes, of which every value is one, and is written before it is read.
+            let mut slice = unsafe { program.context.alloc_pinned_with_flags::<u8>(bytes, flags) }?;
+            slice.as_mut_slice()?.fill(0);
+            Ok::<_, DriverError>(slice)
+        };
+        let place = Place {
+            function: program.function.clone(),
+            upload: pinned(CU_MEMHOSTALLOC_WRITECOMBINED)?,
+            source: stream.alloc_zeros(bytes)?,
+            sink: stream.alloc_zeros(bytes)?,
+            // This one is read: what combines writes is not cached, and would be read word by word.
+            landing: pinned(0)?,
+        };
+        Bounded::new(stream, program.patience, place)
     }
 }
 
 impl Bench for CudaBench {
     fn copy_in(&mut self, text: &[u8]) -> Result<(), Error> {
-        let copied = (|| {
-            self.program.context.bind_to_thread()?;
-            self.upload.as_mut_slice()?[..text.len()].copy_from_slice(text);
-            self.stream.memcpy_htod(&self.upload, &mut self.source)?;
-            self.stream.synchronize()
-        })();
-        copied.map_err(|error| refused(&self.program.device.name, "move bytes", &error))
+        self.there("move bytes", |bench| bench.copied_in(text))
     }
 
     fn compute(&mut self, workers: u32) -> Result<f64, Error> {
-        let ran = self.program.context.bind_to_thread().and_then(|()| self.run(workers));
-        ran.map_err(|error| refused(&self.program.device.name, "run a kernel", &error))
+        self.there("run a kernel", |bench| bench.run(workers))
     }
 
     fn copy_out(&mut self, text: &mut [u8]) -> Result<(), Error> {
-        let copied = (|| {
-            self.program.context.bind_to_thread()?;
-            self.stream.memcpy_dtoh(&self.sink, &mut self.landing)?;
-            self.stream.synchronize()?;
-            text.copy_from_slice(&self.landing.as_slice()?[..text.len()]);
-            Ok(())
-        })();
-        copied.map_err(|error: DriverError| refused(&self.program.device.name, "move bytes", &error))
+        self.there("move bytes", |bench| bench.copied_out(text))
     }
 
     fn has_clock(&self) -> bool {

@@ -18,7 +18,7 @@ mod texts;
 #[cfg(feature = "cuda")]
 mod cuda;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 #[cfg(feature = "wgpu")]
 mod webgpu;
 

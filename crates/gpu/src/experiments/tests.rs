@@ -1,15 +1,14 @@
-//! Every worker gives what this processor gives, whatever their number: its WGSL on a device, and its CUDA text compiled for
-//! the processor and by NVIDIA's compiler.
+//! Every worker gives what this processor gives, whatever their number: its WGSL on a device, and its CUDA text through the
+//! driver's interface on the processor, and through NVIDIA's compiler.
 
-use super::material::material;
-use super::{Bench, Launch, Worker, texts};
-use crate::emit;
+#[cfg(feature = "cuda")]
+mod over_cuda;
+
+use super::{Bench, Worker};
 use crate::equality_tests::{FIRSTS, noise};
-use crate::processor::{self, Processor};
-use crate::self_test::round_keys;
 use cipherloom_kernels::{Aes, Backend};
 
-const WORKERS: [Worker; 5] =
+pub(crate) const WORKERS: [Worker; 5] =
     [Worker::Tile(4096), Worker::Tile(32 << 10), Worker::Direct, Worker::Tables(1), Worker::Tables(4)];
 
 /// Keys of every size, each with its own counter, length and number of workers.
@@ -25,40 +24,17 @@ fn cases() -> impl Iterator<Item = (Vec<u8>, u128, Vec<u8>, Vec<u8>, u32)> {
     )
 }
 
-#[test]
-fn workers_texts_compiled_for_this_processor_are_aes() {
-    let text: String =
-        [emit::cuda::head()].into_iter().chain(WORKERS.map(texts::cuda)).collect::<Vec<_>>().concat();
-    let names = WORKERS.map(Worker::name);
-    let kernels: Vec<(&str, bool)> =
-        names.iter().zip(WORKERS).map(|(name, worker)| (&**name, worker != Worker::Direct)).collect();
-    let processor = Processor::compile("workers", &text, &kernels);
-    for (kernel, worker) in WORKERS.into_iter().enumerate() {
-        for (key, first, text, expected, workers) in cases() {
-            let keys = round_keys(&key);
-            let mut source = text.clone();
-            source.resize(text.len().next_multiple_of(16), 0);
-            let mut output = vec![0; source.len()];
-            for launch in Launch::all(worker, first, text.len()) {
-                let sink = processor.run(&processor::Launch {
-                    kernel,
-                    grid: workers as usize,
-                    threads: worker.threads(),
-                    counter: launch.counter(),
-                    blocks: launch.blocks as usize,
-                    skip: launch.skip,
-                    rounds: keys.len() - 1,
-                    keys: &material(worker, &keys, launch.first),
-                    source: &source,
-                });
-                // What a launch does not touch is zero.
-                output.iter_mut().zip(sink).for_each(|(byte, part)| *byte |= part);
-            }
-            assert!(
-                output[..text.len()] == expected,
-                "{worker:?}, {first:#x}, {} bytes, {workers}",
-                text.len()
-            );
+/// Every case on a device, whose benches are made for a key, a first counter and a length.
+fn all_cases(worker: Worker, bench: impl Fn(&[u8], u128, usize) -> Box<dyn Bench>) {
+    for (key, first, text, expected, workers) in cases() {
+        let mut bench = bench(&key, first, text.len());
+        let mut output = vec![0; text.len()];
+        // Twice: the private memory of another turn must not shine through.
+        for _ in 0..2 {
+            bench.copy_in(&text).unwrap();
+            assert!(bench.compute(workers).unwrap() > 0.0);
+            bench.copy_out(&mut output).unwrap();
+            assert!(output == expected, "{worker:?}, {first:#x}, {} bytes, {workers}", text.len());
         }
     }
 }
@@ -78,17 +54,9 @@ fn workers_on_a_device_are_aes() {
             continue;
         }
         let program = WebGpuProgram::new(&context, worker).unwrap();
-        for (key, first, text, expected, workers) in cases() {
-            let mut bench = WebGpuBench::new(&program, &key, first, text.len()).unwrap();
-            let mut output = vec![0; text.len()];
-            // Twice: the private memory of another turn must not shine through.
-            for _ in 0..2 {
-                bench.copy_in(&text).unwrap();
-                assert!(bench.compute(workers).unwrap() > 0.0);
-                bench.copy_out(&mut output).unwrap();
-                assert!(output == expected, "{worker:?}, {first:#x}, {} bytes, {workers}", text.len());
-            }
-        }
+        all_cases(worker, |key, first, length| {
+            Box::new(WebGpuBench::new(&program, key, first, length).unwrap())
+        });
     }
     assert!(limit >= Worker::Tables(1).private_bytes(), "one table was not tried: the limit is {limit}");
 }

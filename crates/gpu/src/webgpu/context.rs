@@ -5,8 +5,9 @@
 
 use super::adapters::AdapterReport;
 use crate::Error;
+use crate::device::PATIENCE;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::Instant;
 
 /// A device with its queue. Shared by reference among threads.
 #[derive(Debug)]
@@ -16,9 +17,6 @@ pub struct Context {
     report: AdapterReport,
     fault: Arc<Mutex<Option<Error>>>,
 }
-
-/// A kernel that does not end is a hang: drivers give up after a few seconds themselves.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Context {
     /// Opens `adapter` with all the memory that it offers, and with timestamps where it has them.
@@ -170,15 +168,25 @@ impl Context {
     /// Waits until a submission has ended, and all before it; `None`: all there are.
     ///
     /// # Errors
-    /// If it does not end within a minute, or the device failed.
+    /// [`Error::Hangs`] if it does not end within a minute; others if the device failed.
     pub fn wait(&self, submission: Option<wgpu::SubmissionIndex>) -> Result<(), Error> {
-        let poll = wgpu::PollType::Wait { submission_index: submission, timeout: Some(PATIENCE) };
-        let polled = self.device.poll(poll);
+        let start = Instant::now();
+        let polled = loop {
+            // wgpu ends a wait for OpenGL after 4.3 s, with 32 bits of nanoseconds: it is begun again.
+            let timeout = Some(PATIENCE.saturating_sub(start.elapsed()));
+            let submission_index = submission.clone();
+            match self.device.poll(wgpu::PollType::Wait { submission_index, timeout }) {
+                Err(wgpu::PollError::Timeout) if start.elapsed() < PATIENCE => {}
+                polled => break polled,
+            }
+        };
         self.check()?;
-        polled.map(drop).map_err(|error| Error::Driver {
-            device: self.report.name.clone(),
-            action: "end its work",
-            reason: error.to_string(),
+        polled.map(drop).map_err(|error| {
+            let device = self.report.name.clone();
+            match error {
+                wgpu::PollError::Timeout => Error::Hangs { device, limit: PATIENCE },
+                other => Error::Driver { device, action: "end its work", reason: other.to_string() },
+            }
         })
     }
 

@@ -1,20 +1,23 @@
-// A driver of CUDA for tests, behind kernels.h, the kernels' text, launch.h and the table KERNELS: as a library it stands in
-// for libcuda.so.1, and runs the kernels on this processor. It is as strict as the documentation of the driver API lets a
-// driver be:
+// A driver of CUDA for tests, behind kernels.h, the kernels' text, launch.h, the table KERNELS and streams.h: as a library it
+// stands in for libcuda.so.1, and runs the kernels on this processor. It is as strict as the documentation of the driver API
+// lets a driver be:
 //
 // - Nothing that is asked of a stream is done before somebody waits for it, so that who reads, writes or frees too early is
 //   found out; copies from memory that is not pinned are made at once, as by NVIDIA's.
+// - Who asks whether work has ended hears once that it has not.
 // - A call without a current context in its thread is refused.
 // - Copies and kernels that reach out of their allocations end the process, with a line that says so.
 //
 // CUDA_TEST_FAIL="call:nth:code,…" has the nth call of this name fail with this code; codes from 700 on are sticky, as those
-// of a lost context. The call `work` is a copy to the device of bytes with the word MARK in them. CUDA_TEST_WRONG=1 has kernels compute wrongly. CUDA_TEST_VERSION=11040 is the driver's version.
-#include <stdint.h>
-#include <time.h>
+// of a lost context. The call `work` is a copy to the device of bytes with the word MARK in them, `kernel` one that is launched;
+// with the code -1 these two never end, nor what the stream is asked after them, and who waits for it without a limit, or takes
+// away what it reaches into, ends the process. CUDA_TEST_WRONG=1 has kernels compute wrongly. CUDA_TEST_VERSION=11040 is the
+// driver's version, CUDA_TEST_SHARED=65536 how much shared memory a block may ask for.
+#include <pthread.h>
 
 typedef int Result;
 typedef uint64_t Address;
-enum { SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600 };
+enum { HANGS = -1, SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600 };
 
 #define EXPORT __attribute__((visibility("default")))
 #define ENTER(name)                                                                                                           \
@@ -33,11 +36,6 @@ static void leave(Guard *guard) { pthread_mutex_unlock(&lock), (void)guard; }
 static _Thread_local void *current;
 static int context;
 static Result sticky;
-
-static void broken(const char *words) {
-    fprintf(stderr, "test driver: %s\n", words);
-    abort();
-}
 
 // Which calls are to fail.
 static Result verdict(const char *name) {
@@ -60,97 +58,6 @@ static Result verdict(const char *name) {
             return plan[i].code;
         }
     return SUCCESS;
-}
-
-// Memory, of the device and pinned.
-typedef struct Memory { char *start; size_t bytes; int is_pinned; struct Memory *next; } Memory;
-static Memory *memories;
-
-static Memory *holder(const void *at, size_t bytes, int is_pinned) {
-    for (Memory *m = memories; m; m = m->next)
-        if (m->is_pinned == is_pinned && m->start <= (char *)at && (char *)at + bytes <= m->start + m->bytes) return m;
-    return NULL;
-}
-
-static void *allocate(size_t bytes, int is_pinned) {
-    Memory *m = malloc(sizeof *m);
-    *m = (Memory){malloc(bytes ? bytes : 1), bytes, is_pinned, memories};
-    // What was not set is noise.
-    memset(m->start, 0xa5, bytes);
-    memories = m;
-    return m->start;
-}
-
-static void release(void *start, int is_pinned) {
-    for (Memory **m = &memories; *m; m = &(*m)->next)
-        if ((*m)->start == start && (*m)->is_pinned == is_pinned) {
-            Memory *gone = *m;
-            *m = gone->next;
-            memset(gone->start, 0x5a, gone->bytes);
-            free(gone->start);
-            free(gone);
-            return;
-        }
-    broken("memory is freed that was not allocated");
-}
-
-// Streams.
-typedef enum { COPY, SET, LAUNCH, RECORD, WAIT, FREE } Kind;
-typedef struct Stream Stream;
-typedef struct { Stream *stream; uint64_t number; struct timespec time; int is_done, was_recorded; } Event;
-typedef struct Order {
-    Kind kind;
-    uint64_t number;
-    void *to, *from;
-    size_t bytes;
-    int value, frees_from;
-    Launch *launch;
-    Event *event;
-    Stream *other;
-    struct Order *next;
-} Order;
-struct Stream { Order *first, **last; uint64_t asked, done; struct Stream *next; };
-static Stream *streams;
-
-static void give(Stream *stream, Order order) {
-    Order *o = malloc(sizeof *o);
-    *o = order;
-    o->number = ++stream->asked;
-    o->next = NULL;
-    *stream->last = o;
-    stream->last = &o->next;
-}
-
-static void drain(Stream *stream, uint64_t number) {
-    while (stream->first && stream->done < number) {
-        Order *o = stream->first;
-        switch (o->kind) {
-        case COPY:
-            memmove(o->to, o->from, o->bytes);
-            if (o->frees_from) free(o->from);
-            break;
-        case SET: memset(o->to, o->value, o->bytes); break;
-        case LAUNCH:
-            run(o->launch);
-            if (getenv("CUDA_TEST_WRONG")) ((char *)o->launch->sink)[3] ^= 16;
-            free(o->launch);
-            break;
-        case RECORD:
-            clock_gettime(CLOCK_MONOTONIC, &o->event->time);
-            o->event->is_done = 1;
-            break;
-        case WAIT: drain(o->other, (uint64_t)o->bytes); break;
-        case FREE: release(o->to, 0); break;
-        }
-        stream->first = o->next;
-        if (!stream->first) stream->last = &stream->first;
-        stream->done = o->number;
-        free(o);
-    }
-}
-
-static void drain_all(void) {
-    for (Stream *s = streams; s; s = s->next) drain(s, s->asked);
 }
 
 EXPORT Result cuInit(unsigned flags) { ENTER("cuInit"); return flags ? INVALID_VALUE : SUCCESS; }
@@ -177,10 +84,14 @@ EXPORT Result cuDeviceGet(int *device, int ordinal) {
 }
 EXPORT Result cuDeviceGetName(char *name, int length, int device) {
     ENTER("cuDeviceGetName");
-    snprintf(name, length, "processor as CUDA device");
+    snprintf(name, length, "processor as CUDA device (test)");
     return device == 7 ? SUCCESS : 101;
 }
 EXPORT Result cuDeviceTotalMem_v2(size_t *bytes, int device) { ENTER("cuDeviceTotalMem"); *bytes = 1 << 30; return SUCCESS; }
+static int most_shared_bytes(void) {
+    const char *wanted = getenv("CUDA_TEST_SHARED");
+    return wanted ? atoi(wanted) : 232448;
+}
 EXPORT Result cuDeviceGetAttribute(int *value, int attribute, int device) {
     ENTER("cuDeviceGetAttribute");
     switch (attribute) {
@@ -188,17 +99,27 @@ EXPORT Result cuDeviceGetAttribute(int *value, int attribute, int device) {
     case 16: *value = 2; break;             // MULTIPROCESSOR_COUNT
     case 75: *value = 9; break;             // COMPUTE_CAPABILITY_MAJOR
     case 76: *value = 0; break;             // COMPUTE_CAPABILITY_MINOR
-    case 97: *value = 232448; break;        // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    case 97: *value = most_shared_bytes(); break; // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     case 115: *value = 1; break;            // MEMORY_POOLS_SUPPORTED
     default: return INVALID_VALUE;
     }
     return SUCCESS;
 }
-EXPORT Result cuDevicePrimaryCtxRetain(void **made, int device) { ENTER("cuDevicePrimaryCtxRetain"); *made = &context; return SUCCESS; }
-EXPORT Result cuDevicePrimaryCtxRelease_v2(int device) { ENTER("cuDevicePrimaryCtxRelease"); return SUCCESS; }
+static int retained;
+EXPORT Result cuDevicePrimaryCtxRetain(void **made, int device) {
+    ENTER("cuDevicePrimaryCtxRetain");
+    retained++;
+    *made = &context;
+    return SUCCESS;
+}
+EXPORT Result cuDevicePrimaryCtxRelease_v2(int device) {
+    ENTER("cuDevicePrimaryCtxRelease");
+    if (!--retained) must_be_idle();
+    return SUCCESS;
+}
 EXPORT Result cuCtxGetCurrent(void **now) { ENTER("cuCtxGetCurrent"); *now = current; return SUCCESS; }
 EXPORT Result cuCtxSetCurrent(void *wanted) { ENTER("cuCtxSetCurrent"); current = wanted; return SUCCESS; }
-EXPORT Result cuCtxSynchronize(void) { ENTER_CONTEXT("cuCtxSynchronize"); drain_all(); return SUCCESS; }
+EXPORT Result cuCtxSynchronize(void) { ENTER_CONTEXT("cuCtxSynchronize"); await_all(); return SUCCESS; }
 
 EXPORT Result cuModuleLoadData(void **module, const char *ptx) {
     ENTER_CONTEXT("cuModuleLoadData");
@@ -206,7 +127,7 @@ EXPORT Result cuModuleLoadData(void **module, const char *ptx) {
     *module = strdup(ptx);
     return SUCCESS;
 }
-EXPORT Result cuModuleUnload(void *module) { ENTER_CONTEXT("cuModuleUnload"); free(module); return SUCCESS; }
+EXPORT Result cuModuleUnload(void *module) { ENTER_CONTEXT("cuModuleUnload"); must_be_idle(); free(module); return SUCCESS; }
 EXPORT Result cuModuleGetFunction(void **function, void *module, const char *name) {
     ENTER_CONTEXT("cuModuleGetFunction");
     char entry[80];
@@ -219,11 +140,13 @@ EXPORT Result cuModuleGetFunction(void **function, void *module, const char *nam
         }
     return NOT_FOUND;
 }
-static int granted_bytes;
+static size_t number_of(void *function) { return (size_t)((const char *)function - (const char *)KERNELS) / sizeof *KERNELS; }
+// Shared memory beyond the usual that kernels were given.
+static int granted_bytes[sizeof KERNELS / sizeof *KERNELS];
 EXPORT Result cuFuncSetAttribute(void *function, int attribute, int value) {
     ENTER_CONTEXT("cuFuncSetAttribute");
-    if (attribute != 8 || value > 232448) return INVALID_VALUE;
-    granted_bytes = value;
+    if (attribute != 8 || value > most_shared_bytes()) return INVALID_VALUE;
+    granted_bytes[number_of(function)] = value;
     return SUCCESS;
 }
 
@@ -240,7 +163,7 @@ EXPORT Result cuStreamCreate(Stream **made, unsigned flags) {
 EXPORT Result cuStreamDestroy_v2(Stream *stream) { ENTER_CONTEXT("cuStreamDestroy"); drain(stream, stream->asked); return SUCCESS; }
 EXPORT Result cuStreamSynchronize(Stream *stream) {
     ENTER_CONTEXT("cuStreamSynchronize");
-    if (stream) drain(stream, stream->asked); else drain_all();
+    if (stream) await(stream, stream->asked); else await_all();
     return SUCCESS;
 }
 EXPORT Result cuStreamIsCapturing(Stream *stream, int *status) { ENTER_CONTEXT("cuStreamIsCapturing"); *status = 0; return SUCCESS; }
@@ -268,12 +191,14 @@ EXPORT Result cuEventRecord(Event *event, Stream *stream) {
 }
 EXPORT Result cuEventSynchronize(Event *event) {
     ENTER_CONTEXT("cuEventSynchronize");
-    if (event->was_recorded) drain(event->stream, event->number);
+    if (event->was_recorded) await(event->stream, event->number);
     return SUCCESS;
 }
 EXPORT Result cuEventQuery(Event *event) {
     ENTER_CONTEXT("cuEventQuery");
-    return !event->was_recorded || event->is_done ? SUCCESS : NOT_READY;
+    if (!event->was_recorded) return SUCCESS;
+    if (event->was_asked++) drain(event->stream, event->number);
+    return event->is_done ? SUCCESS : NOT_READY;
 }
 static Result elapsed(float *milliseconds, Event *begin, Event *end) {
     if (!begin->is_done || !end->is_done) return NOT_READY;
@@ -310,7 +235,10 @@ EXPORT Result cuMemFreeHost(void *start) {
 EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void *from, size_t bytes, Stream *stream) {
     ENTER_CONTEXT("cuMemcpyHtoDAsync");
     if (!holder((void *)(uintptr_t)to, bytes, 0)) broken("a copy reaches out of the device's allocation");
-    if (memmem(from, bytes, "MARK", 4) && (refused = verdict("work"))) return refused;
+    if (memmem(from, bytes, "MARK", 4) && (refused = verdict("work"))) {
+        if (refused != HANGS) return refused;
+        stream->hangs = 1;
+    }
     Order order = {.kind = COPY, .to = (void *)(uintptr_t)to, .from = (void *)from, .bytes = bytes};
     if (!holder(from, bytes, 1)) {
         order.from = memcpy(malloc(bytes ? bytes : 1), from, bytes);
@@ -323,7 +251,7 @@ EXPORT Result cuMemcpyDtoHAsync_v2(void *to, Address from, size_t bytes, Stream 
     ENTER_CONTEXT("cuMemcpyDtoHAsync");
     if (!holder((void *)(uintptr_t)from, bytes, 0)) broken("a copy reaches out of the device's allocation");
     give(stream, (Order){.kind = COPY, .to = to, .from = (void *)(uintptr_t)from, .bytes = bytes});
-    if (!holder(to, bytes, 1)) drain(stream, stream->asked);
+    if (!holder(to, bytes, 1)) await(stream, stream->asked);
     return SUCCESS;
 }
 EXPORT Result cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Stream *stream) {
@@ -337,14 +265,19 @@ EXPORT Result cuMemsetD8Async(Address to, unsigned char value, size_t bytes, Str
 EXPORT Result cuLaunchKernel(void *function, unsigned grid, unsigned grid_y, unsigned grid_z, unsigned threads, unsigned y,
                              unsigned z, unsigned shared_bytes, Stream *stream, void **p, void **extra) {
     ENTER_CONTEXT("cuLaunchKernel");
-    if (grid_y != 1 || grid_z != 1 || y != 1 || z != 1 || !grid || threads > 1024 || extra) return INVALID_VALUE;
-    if (shared_bytes > 48 << 10 && (int)shared_bytes > granted_bytes) return INVALID_VALUE;
+    size_t number = number_of(function);
+    if (grid_y != 1 || grid_z != 1 || y != 1 || z != 1 || !grid || threads > KERNELS[number].threads || extra) return INVALID_VALUE;
+    if (shared_bytes > 48 << 10 && (int)shared_bytes > granted_bytes[number]) return INVALID_VALUE;
+    if ((refused = verdict("kernel"))) {
+        if (refused != HANGS) return refused;
+        stream->hangs = 1;
+    }
     Launch *launch = calloc(1, sizeof *launch);
-    size_t number = (size_t)((const char *)function - (const char *)KERNELS) / sizeof *KERNELS;
     launch->kernel = KERNELS[number].kernel;
     launch->has_barriers = KERNELS[number].has_barriers;
     launch->grid = grid;
     launch->threads = threads;
+    launch->shared_bytes = shared_bytes;
     launch->source = *(const uint4 **)p[0];
     launch->sink = *(uint4 **)p[1];
     launch->keys = *(Keys *)p[2];

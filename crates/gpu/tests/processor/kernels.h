@@ -1,6 +1,5 @@
-// What a C compiler needs in front of the kernels' CUDA text to run them on this processor, thread by thread, or with a
-// thread for each where a kernel has barriers.
-#include <pthread.h>
+// What a C compiler needs in front of the kernels' CUDA text to run them on this processor. What is only declared here stands in
+// launch.h.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +9,14 @@
 #define __restrict__ restrict
 #define __grid_constant__
 #define KERNEL(threads, blocks) static void
-#define SHARED(type, name, count) static type name[count]
+#define SHARED(type, name, count) type *const name = shared_memory(sizeof(type) * (count))
+#define __syncthreads() wait_for_block()
 
 typedef struct { unsigned x, y, z, w; } uint4;
 typedef struct { unsigned x; } Place;
-static Place gridDim;
-static _Thread_local Place blockIdx, threadIdx;
-static pthread_barrier_t block_barrier;
-#define __syncthreads() pthread_barrier_wait(&block_barrier)
+static Place gridDim, blockIdx, threadIdx;
+static void wait_for_block(void);
+static void *shared_memory(size_t bytes);
 
 // The table is known where this is called: the compiler keeps the terms that it has.
 static inline unsigned look(unsigned t, unsigned a, unsigned b, unsigned c) {

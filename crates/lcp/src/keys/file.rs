@@ -6,10 +6,14 @@
 
 use super::KeyRecord;
 use crate::Error;
+use cipherloom::key::read_secret;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use zeroize::Zeroizing;
+
+/// The most bytes of a key file that are read: the records of some millions of books.
+const MOST_BYTES: usize = 2 << 30;
 
 /// A key file that is appended to.
 #[derive(Debug)]
@@ -18,7 +22,7 @@ pub struct KeyFile {
 }
 
 impl KeyFile {
-    /// Opens the key file at `path`, made with mode 0600 if it is not there.
+    /// Opens the key file at `path`, made with mode 0600 if it is not there; its name is then on stable storage.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -27,7 +31,10 @@ impl KeyFile {
         options.read(true).append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(path).map(|file| KeyFile { file }).map_err(refused("open the key file"))
+        let file = options.open(path).map_err(refused("open the key file"))?;
+        // Whoever made it may still be on the way to say so: a name that is there may not be on stable storage.
+        cipherloom::sync_parents(path, path.parent().unwrap_or(Path::new(".")))?;
+        Ok(KeyFile { file })
     }
 
     /// Appends records; when this returns they are on stable storage.
@@ -37,9 +44,7 @@ impl KeyFile {
     pub fn append<'r>(&mut self, records: impl IntoIterator<Item = &'r KeyRecord>) -> Result<(), Error> {
         let mut lines = Zeroizing::new(Vec::new());
         for record in records {
-            serde_json::to_writer(&mut *lines, record)
-                .map_err(|error| refused("write the key file")(error.into()))?;
-            lines.push(b'\n');
+            append_line(&mut lines, record).map_err(|error| refused("write the key file")(error.into()))?;
         }
         self.file.lock().map_err(refused("lock the key file"))?;
         let written = self.write(&lines);
@@ -77,8 +82,37 @@ impl KeyFile {
     /// # Errors
     /// [`Error::Io`] if it cannot be read, [`Error::KeyFile`] if a line is no record.
     pub fn read(path: &Path) -> Result<Vec<KeyRecord>, Error> {
-        let content = std::fs::read(path).map(Zeroizing::new).map_err(refused("read the key file"))?;
-        parse(&content)
+        let file = read_secret(path, MOST_BYTES).map_err(refused("read the key file"))?;
+        parse(&file.contents)
+    }
+}
+
+/// Appends a record's line. A vector that grows by itself would free content keys unwiped.
+fn append_line(lines: &mut Zeroizing<Vec<u8>>, record: &KeyRecord) -> serde_json::Result<()> {
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, record)?;
+    let needed = lines.len() + length.0 + 1;
+    if needed > lines.capacity() {
+        let mut larger = Zeroizing::new(Vec::with_capacity(needed.max(2 * lines.capacity())));
+        larger.extend_from_slice(lines);
+        *lines = larger;
+    }
+    serde_json::to_writer(&mut **lines, record)?;
+    lines.push(b'\n');
+    Ok(())
+}
+
+/// Counts what is written to it.
+struct Length(usize);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -140,6 +174,25 @@ mod tests {
             use std::os::unix::fs::PermissionsExt;
             assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
+    }
+
+    #[test]
+    fn lines_are_written_into_room_that_was_made_before() {
+        let mut lines = Zeroizing::new(Vec::new());
+        let mut expected = Vec::new();
+        for index in 0..100 {
+            let record = record(&"9".repeat(index));
+            append_line(&mut lines, &record).unwrap();
+            expected.extend(serde_json::to_vec(&record).unwrap());
+            expected.push(b'\n');
+            assert!(*lines == expected, "{index}");
+        }
+        let mut length = Length(0);
+        serde_json::to_writer(&mut length, &record("1")).unwrap();
+        let mut lines = Zeroizing::new(Vec::with_capacity(length.0 + 1));
+        let place = lines.as_ptr();
+        append_line(&mut lines, &record("1")).unwrap();
+        assert_eq!(lines.as_ptr(), place, "what fits is not moved");
     }
 
     #[test]

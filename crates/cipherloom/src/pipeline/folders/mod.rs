@@ -1,24 +1,51 @@
 //! The folders that a worker reads from and writes to: opened once, kept while the worker stays near.
 //!
-//! Linux has files without names and paths relative to a folder handle; elsewhere, and on file systems that know no
-//! unnamed files, a temporary name in the same folder stands in. Both ways are always compiled on Linux, and tested.
+//! Linux has files without names and paths relative to a folder handle (`linux.rs`); elsewhere a temporary name in the same
+//! folder stands in, and paths are looked at step by step (`portable.rs`). On Linux the tests compile both, and hold both to
+//! the same rules.
 
 #[cfg(target_os = "linux")]
 mod linux;
+#[cfg(any(test, not(target_os = "linux")))]
 mod portable;
+#[cfg(all(test, unix))]
+mod tests;
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::Folder;
+pub(super) use linux::{Output, Source, Target};
 #[cfg(not(target_os = "linux"))]
-pub(super) use portable::Folder;
+pub(super) use portable::{Output, Source, Target};
 
 use crate::Error;
+use crate::tree::Attributes;
 use std::fs::{File, Permissions};
 use std::io;
 use std::path::Path;
 
 /// How many folders a worker keeps open. Entries come folder by folder; shared and large ones jump about.
 const KEPT: usize = 8;
+
+/// A folder of the source and its twin of the output.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) source: Source,
+    target: Option<Target>,
+}
+
+impl Folder {
+    fn root(source: &Path, target: Option<&Path>) -> Result<Folder, Error> {
+        Ok(Folder { source: Source::root(source)?, target: target.map(Target::root).transpose()? })
+    }
+
+    fn below(&self, relative: &Path) -> Result<Folder, Error> {
+        let target = self.target.as_ref().map(|target| target.below(relative)).transpose()?;
+        Ok(Folder { source: self.source.below(relative)?, target })
+    }
+
+    pub(super) fn target(&self) -> &Target {
+        self.target.as_ref().expect("a job that writes has a destination")
+    }
+}
 
 /// A worker's folders.
 #[derive(Debug)]
@@ -59,6 +86,62 @@ impl<'t> Folders<'t> {
         };
         Ok(&self.kept[place].as_ref().expect("filled above").1)
     }
+}
+
+/// What a folder of the output gets when all that goes into it is there.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Ending<'t> {
+    /// Its twin's time and permissions: it was made for it.
+    Made(&'t Attributes),
+    /// Its twin's time, and no permission that its twin lacks or that it did not have itself: somebody made it before.
+    Resumed(&'t Attributes),
+    /// Nothing.
+    AsItIs,
+}
+
+/// Carries an ending out on an open folder.
+#[cfg(unix)]
+fn settle(folder: &File, ending: Ending<'_>, durable: bool) -> Result<(), Error> {
+    let refused = |error| Error::io("set a folder's permissions and time", error);
+    if let Ending::Made(twin) | Ending::Resumed(twin) = ending {
+        if let Some(modified) = twin.modified {
+            folder.set_modified(modified).map_err(refused)?;
+        }
+        if let Some(permissions) = permissions(folder, ending).map_err(refused)? {
+            folder.set_permissions(permissions).map_err(refused)?;
+        }
+    }
+    if durable { super::stable::sync(folder) } else { Ok(()) }
+}
+
+/// Those to be set; `None` if it has them.
+#[cfg(unix)]
+fn permissions(folder: &File, ending: Ending<'_>) -> io::Result<Option<Permissions>> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(match ending {
+        Ending::AsItIs => None,
+        Ending::Made(twin) => Some(twin.permissions.clone()),
+        Ending::Resumed(twin) => {
+            let now = folder.metadata()?.permissions().mode();
+            // Bits above these (set-group-ID, sticky) are the folder's own.
+            let wanted = now & (twin.permissions.mode() | !0o777);
+            (now != wanted).then(|| Permissions::from_mode(wanted))
+        }
+    })
+}
+
+/// Makes the folder at `path`, no more open than these permissions (or a new folder's usual ones) and writable for its
+/// owner.
+#[cfg(unix)]
+pub(super) fn make_folder(path: &Path, permissions: Option<&Permissions>) -> io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    let mode = permissions.map_or(0o777, |permissions| permissions.mode() & 0o777 | 0o700);
+    std::fs::DirBuilder::new().mode(mode).create(path)
+}
+
+#[cfg(not(unix))]
+pub(super) fn make_folder(path: &Path, _permissions: Option<&Permissions>) -> io::Result<()> {
+    std::fs::create_dir(path)
 }
 
 /// Which permissions a new file gets when it asks for some: the process's mask is not known without changing it, so

@@ -1,107 +1,219 @@
 //! Folders by path, with the standard library and `tempfile` only: outputs are written under a temporary name in
-//! their final folder and renamed.
+//! their final folder and renamed. Each step of a path is looked at just before it is taken, which leaves a moment in
+//! which somebody else may put a link there.
 
-use super::TEMPORARY_PREFIX;
+use super::{Ending, TEMPORARY_PREFIX};
 use crate::Error;
 use crate::pipeline::job::IfExists;
-use crate::pipeline::output::Output;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// A folder of the source and its twin of the output.
-#[cfg(not(target_os = "linux"))]
+/// A folder that is read from.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Folder {
-    source: std::path::PathBuf,
-    target: Option<std::path::PathBuf>,
-}
+pub(in crate::pipeline) struct Source(PathBuf);
 
-#[cfg(not(target_os = "linux"))]
-impl Folder {
-    pub(super) fn open(
-        source: std::path::PathBuf,
-        target: Option<std::path::PathBuf>,
-    ) -> Result<Folder, Error> {
-        Ok(Folder { source, target })
+impl Source {
+    /// The folder at `path`, which may be named through links: the user pointed at it.
+    pub(in crate::pipeline) fn root(path: &Path) -> Result<Source, Error> {
+        fs::read_dir(path).map_err(source_refused)?;
+        Ok(Source(path.to_owned()))
     }
 
-    pub(in crate::pipeline) fn input(
-        &self,
-        name: &std::ffi::OsStr,
-        follow: bool,
-    ) -> Result<std::fs::File, Error> {
-        let path = self.source.join(name);
+    /// The folder at `relative` below this one, no link followed on the way.
+    pub(in crate::pipeline) fn below(&self, relative: &Path) -> Result<Source, Error> {
+        step(&self.0, relative).map_err(source_refused)?.map(Source).ok_or(Error::SourceChanged)
+    }
+
+    /// Opens a file for reading. A link put in its place since the listing is refused, unless the user named it.
+    pub(in crate::pipeline) fn input(&self, name: &OsStr, follow: bool) -> Result<File, Error> {
+        let path = self.0.join(name);
         let refused = |error| Error::io("open the file", error);
-        if !follow && std::fs::symlink_metadata(&path).map_err(refused)?.is_symlink() {
+        if !follow && fs::symlink_metadata(&path).map_err(refused)?.is_symlink() {
             return Err(Error::SourceChanged);
         }
-        std::fs::File::open(path).map_err(refused)
+        File::open(path).map_err(refused)
     }
 
-    pub(in crate::pipeline) fn has_output(&self, name: &std::ffi::OsStr) -> bool {
-        self.target().join(name).symlink_metadata().is_ok_and(|found| found.is_file())
+    /// Where the link of this name leads.
+    pub(in crate::pipeline) fn read_link(&self, name: &OsStr) -> Result<PathBuf, Error> {
+        fs::read_link(self.0.join(name)).map_err(|error| Error::io("read the link", error))
+    }
+}
+
+/// A folder that outputs are written to.
+#[derive(Debug)]
+pub(in crate::pipeline) struct Target(PathBuf);
+
+impl Target {
+    /// The folder at `path`, which may be named through links: the user pointed at it.
+    pub(in crate::pipeline) fn root(path: &Path) -> Result<Target, Error> {
+        match path.metadata() {
+            Ok(found) if found.is_dir() => Ok(Target(path.to_owned())),
+            Ok(_) => Err(target_refused(io::ErrorKind::NotADirectory.into())),
+            Err(error) => Err(target_refused(error)),
+        }
     }
 
-    pub(in crate::pipeline) fn output(
+    /// The folder at `relative` below this one, no link followed on the way.
+    pub(in crate::pipeline) fn below(&self, relative: &Path) -> Result<Target, Error> {
+        step(&self.0, relative).map_err(target_refused)?.map(Target).ok_or(Error::LinkInDestination)
+    }
+
+    /// Makes a folder in this one, no more open than these permissions (or a new folder's usual ones) and writable for
+    /// its owner. False if it is there already; anything else in its place is an error.
+    pub(in crate::pipeline) fn make_folder(
         &self,
-        _permissions: Option<&std::fs::Permissions>,
-    ) -> Result<Output, Error> {
-        temporary(self.target())
+        name: &OsStr,
+        permissions: Option<&Permissions>,
+    ) -> Result<bool, Error> {
+        let path = self.0.join(name);
+        let Err(error) = super::make_folder(&path, permissions) else { return Ok(true) };
+        match self.kind(name) {
+            Some(kind) if kind.is_dir() => Ok(false),
+            Some(kind) if kind.is_symlink() => Err(Error::LinkInDestination),
+            _ => Err(Error::io("make the output folder", error)),
+        }
     }
 
+    /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
+    pub(in crate::pipeline) fn has_output(&self, name: &OsStr) -> bool {
+        self.kind(name).is_some_and(|kind| kind.is_file())
+    }
+
+    /// Whether anything bears this name.
+    pub(in crate::pipeline) fn is_taken(&self, name: &OsStr) -> bool {
+        self.kind(name).is_some()
+    }
+
+    fn kind(&self, name: &OsStr) -> Option<fs::FileType> {
+        Some(self.0.join(name).symlink_metadata().ok()?.file_type())
+    }
+
+    /// A new output under a temporary name, for its owner only.
+    pub(in crate::pipeline) fn output(&self, _permissions: Option<&Permissions>) -> Result<Output, Error> {
+        let file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(&self.0);
+        file.map(Output).map_err(|error| Error::io("create the output", error))
+    }
+
+    /// Gives a complete output its final name.
     pub(in crate::pipeline) fn name(
         &self,
         output: Output,
-        name: &std::ffi::OsStr,
+        name: &OsStr,
         if_exists: IfExists,
     ) -> Result<(), Error> {
-        let Output::Named(file) = output else { unreachable!("only Linux makes unnamed files") };
-        rename(file, &self.target().join(name), if_exists)
-    }
-
-    fn target(&self) -> &Path {
-        self.target.as_deref().expect("a job that writes has a destination")
-    }
-}
-
-/// A file under a temporary name in `folder`.
-pub(super) fn temporary(folder: &Path) -> Result<Output, Error> {
-    let file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(folder);
-    file.map(Output::Named).map_err(|error| Error::io("create the output", error))
-}
-
-/// Gives a temporary file its final path.
-pub(super) fn rename(file: NamedTempFile, path: &Path, if_exists: IfExists) -> Result<(), Error> {
-    let renamed = match if_exists {
-        IfExists::Overwrite => file.persist(path),
-        IfExists::Fail | IfExists::Skip => file.persist_noclobber(path),
-    };
-    match renamed {
-        Ok(_) => Ok(()),
-        Err(refused) if refused.error.kind() == std::io::ErrorKind::AlreadyExists => Err(Error::OutputExists),
-        Err(refused) => Err(Error::io("give the output its name", refused.error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_given_once_and_a_dropped_file_is_gone() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("final");
-        for (if_exists, content, refused) in [
-            (IfExists::Fail, "first", false),
-            (IfExists::Fail, "second", true),
-            (IfExists::Overwrite, "third", false),
-        ] {
-            let Output::Named(file) = temporary(folder.path()).unwrap() else { panic!("named") };
-            std::fs::write(file.path(), content).unwrap();
-            assert_eq!(rename(file, &path, if_exists).is_err(), refused, "{content}");
+        let path = self.0.join(name);
+        let renamed = match if_exists {
+            IfExists::Overwrite => output.0.persist(path),
+            IfExists::Fail | IfExists::Skip => output.0.persist_noclobber(path),
+        };
+        match renamed {
+            Ok(_) => Ok(()),
+            Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Err(Error::OutputExists),
+            Err(refused) => Err(Error::io("give the output its name", refused.error)),
         }
-        drop(temporary(folder.path()).unwrap());
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "third");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
+
+    /// Makes a link that leads to `goal`; false if the name is taken and that is to be skipped. Only a link is replaced.
+    pub(in crate::pipeline) fn make_link(
+        &self,
+        goal: &Path,
+        name: &OsStr,
+        if_exists: IfExists,
+    ) -> Result<bool, Error> {
+        let path = self.0.join(name);
+        if if_exists == IfExists::Overwrite && path.is_symlink() {
+            fs::remove_file(&path).map_err(|error| Error::io("replace the link", error))?;
+        }
+        match make_link(goal, &path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match if_exists {
+                IfExists::Skip => Ok(false),
+                IfExists::Fail | IfExists::Overwrite => Err(Error::OutputExists),
+            },
+            Err(error) => Err(Error::io("make the link", error)),
+        }
+    }
+
+    /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is
+    /// to be durable, the names in it on stable storage.
+    #[cfg(unix)]
+    pub(in crate::pipeline) fn finish(
+        &self,
+        relative: &Path,
+        ending: Ending<'_>,
+        durable: bool,
+    ) -> Result<(), Error> {
+        let folder = File::open(self.below(relative)?.0).map_err(target_refused)?;
+        super::settle(&folder, ending, durable)
+    }
+
+    /// As above, without the time: folders cannot be opened for that without system-specific flags. Names are part of
+    /// the file system's own journal.
+    #[cfg(not(unix))]
+    pub(in crate::pipeline) fn finish(
+        &self,
+        relative: &Path,
+        ending: Ending<'_>,
+        _durable: bool,
+    ) -> Result<(), Error> {
+        let path = self.below(relative)?.0;
+        match ending {
+            Ending::Made(twin) => fs::set_permissions(path, twin.permissions.clone())
+                .map_err(|error| Error::io("set a folder's permissions and time", error)),
+            Ending::Resumed(_) | Ending::AsItIs => Ok(()),
+        }
+    }
+}
+
+/// An output under a temporary name; gone if dropped.
+#[derive(Debug)]
+pub(in crate::pipeline) struct Output(NamedTempFile);
+
+impl Output {
+    pub(in crate::pipeline) fn file(&self) -> &File {
+        self.0.as_file()
+    }
+
+    /// Whether it has the permissions that it was asked with, as far as the process's mask lets them through.
+    pub(in crate::pipeline) fn has_permissions_asked_for(&self) -> bool {
+        false
+    }
+}
+
+/// The path, if no step of it is a link.
+fn step(root: &Path, relative: &Path) -> io::Result<Option<PathBuf>> {
+    let mut path = root.to_owned();
+    for name in relative {
+        path.push(name);
+        let found = path.symlink_metadata()?;
+        if found.is_symlink() {
+            return Ok(None);
+        }
+        if !found.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+    }
+    Ok(Some(path))
+}
+
+fn source_refused(error: io::Error) -> Error {
+    Error::io("open the source folder", error)
+}
+
+fn target_refused(error: io::Error) -> Error {
+    Error::io("open the output folder", error)
+}
+
+#[cfg(unix)]
+fn make_link(goal: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(goal, path)
+}
+
+#[cfg(windows)]
+fn make_link(goal: &Path, path: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_file(goal, path)
 }

@@ -25,7 +25,7 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
             "books are encrypted with CBC, a chain within each part, which no GPU does faster; leave --backend out",
         ));
     }
-    let machine = transform::machine(&asked)?;
+    let machine = transform::machine(&asked, false)?;
     let found = protect::find(&arguments.sources, &arguments.out)
         .map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))?;
     if found.sources.is_empty() && found.unlisted.is_empty() {

@@ -1,7 +1,6 @@
 //! What the licence commands read from files: passphrases, certificates, licences.
 
-use crate::exit_code::no_key;
-use crate::{output, passphrase};
+use crate::{keys, output, passphrase};
 use anyhow::Context;
 use cipherloom_lcp::licence::{Licence, Roots, Signer, UserKey};
 use std::path::Path;
@@ -42,6 +41,5 @@ pub fn signer(certificate: &Path, private_key: &Path) -> anyhow::Result<Signer> 
 }
 
 fn read(path: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
-    let contents = std::fs::read(path).map(Zeroizing::new);
-    contents.map_err(|error| no_key(format!("{}: cannot read: {error}", output::printable(path))))
+    keys::read_beside(path, "it")
 }

@@ -2,6 +2,7 @@
 
 use super::{Source, StoreRun};
 use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
+use crate::commands::keygen::FirstKey;
 use crate::exit_code::{ExitCode, usage};
 
 /// There is no such listing in this build.
@@ -17,11 +18,7 @@ pub fn look(_tree: &TreeArguments, _stores: &StoreArguments) -> anyhow::Result<F
     Err(missing())
 }
 
-pub fn run(
-    _run: StoreRun<'_>,
-    _source: Source,
-    _write_key: &dyn Fn() -> anyhow::Result<()>,
-) -> anyhow::Result<ExitCode> {
+pub fn run(_run: StoreRun<'_>, _source: Source, _new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
     Err(missing())
 }
 
@@ -31,6 +28,7 @@ pub fn show_plan(found: &Found, _arguments: &PlanArguments) -> anyhow::Result<Ex
 
 fn missing() -> anyhow::Error {
     usage(
-        "this build of cipherloom has no object stores; the released one has (cargo build --release --features stores)",
+        "this build of cipherloom has no object stores; the released one has (cargo build --release --package cipherloom-cli \
+         --features stores)",
     )
 }

@@ -1,10 +1,11 @@
 //! A run over stores: the same words, events, progress and exit codes as one over folders.
 
-use super::interrupt::Interrupt;
 use super::{Source, StoreRun, plan, stream};
 use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
+use crate::commands::keygen::FirstKey;
 use crate::commands::transform::style;
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
@@ -48,21 +49,17 @@ pub fn show_plan(found: &Found, arguments: &PlanArguments) -> anyhow::Result<Exi
 }
 
 /// Runs and reports.
-pub fn run(
-    run: StoreRun<'_>,
-    source: Source,
-    write_key: &dyn Fn() -> anyhow::Result<()>,
-) -> anyhow::Result<ExitCode> {
+pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
     let inventory = match source {
         Source::Listing(Found(inventory)) => inventory,
         Source::Tree(tree) => Inventory::from(&Arc::new(Listing::of_tree(tree))),
-        Source::StandardInput => return stream::from_standard_input(&run, write_key),
+        Source::StandardInput => return stream::from_standard_input(&run, new_key),
     };
     if run.job.links == Links::Copy {
         return Err(usage("a store has no links; leave --links copy out"));
     }
     if run.job.destination.as_deref() == Some(Path::new("-")) {
-        return stream::to_standard_output(&run, &inventory, write_key);
+        return stream::to_standard_output(&run, &inventory, new_key);
     }
     if run.job.work.sealing().is_some_and(Format::is_chained) {
         return Err(usage(
@@ -79,7 +76,7 @@ pub fn run(
     let name = || output::printable(&address(&errand, &inventory));
     cipherloom_stores::check(&inventory, &errand).with_context(name)?;
     let interrupt = Interrupt::listen()?;
-    write_key()?;
+    new_key.write()?;
     let style = style(run.common);
     if style == Style::Verbose {
         // Nothing waits for the end of a listing.
@@ -92,12 +89,16 @@ pub fn run(
         Style::Plain => progress.shown_while_listed(&|| inventory.found(), work),
         Style::Verbose | Style::Quiet | Style::Json => work(),
     };
-    let summary = ended.with_context(name)?;
+    // Such an error comes before anything was made.
+    let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
     Report::of_run(&summary, inventory.links(), inventory.passed_over()).print(run.verb, style)?;
-    interrupt.check(match errand.destination {
-        Some(_) => "what was complete stands; run again with --if-exists skip to go on",
-        None => "the rest was not looked at",
-    })?;
+    interrupt.check_run(errand.destination.is_some())?;
+    run.nothing.of_run(
+        &summary,
+        &output::printable(&inventory.place().address()),
+        run.verb,
+        inventory.passed_over().excluded,
+    )?;
     Ok(exit_code::of_summary(&summary))
 }
 

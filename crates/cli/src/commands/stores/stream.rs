@@ -2,9 +2,10 @@
 
 use super::StoreRun;
 use super::enabled::{access, limit, work};
-use super::interrupt::Interrupt;
+use crate::commands::keygen::FirstKey;
 use crate::commands::stream::{finish, refuse_bound_path, refuse_standard_output, to_output};
 use crate::exit_code::{ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::output;
 use anyhow::Context;
 use cipherloom::{Error, Unobserved};
@@ -13,10 +14,7 @@ use std::io;
 use std::path::Path;
 
 /// Standard input to the object that is named as DST.
-pub fn from_standard_input(
-    run: &StoreRun<'_>,
-    write_key: &dyn Fn() -> anyhow::Result<()>,
-) -> anyhow::Result<ExitCode> {
+pub fn from_standard_input(run: &StoreRun<'_>, new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
     refuse_bound_path(&run.job)?;
     refuse_dry_run(run)?;
     let path = run.job.destination.as_deref().unwrap_or(Path::new(""));
@@ -31,7 +29,7 @@ pub fn from_standard_input(
     errand.single_name = Some(name);
     limit(&mut errand, run);
     let interrupt = Interrupt::listen()?;
-    write_key()?;
+    new_key.write()?;
     let written = write_single(&mut io::stdin().lock(), &errand, &interrupt.watching(&Unobserved));
     let summary = stopped(written, &interrupt)
         .with_context(|| format!("standard input to {}", output::printable(path)))?;
@@ -42,7 +40,7 @@ pub fn from_standard_input(
 pub fn to_standard_output(
     run: &StoreRun<'_>,
     inventory: &Inventory,
-    write_key: &dyn Fn() -> anyhow::Result<()>,
+    new_key: &FirstKey<'_>,
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(&run.job)?;
     refuse_dry_run(run)?;
@@ -53,7 +51,7 @@ pub fn to_standard_output(
     let mut errand = Errand::new(work(run)?, None);
     limit(&mut errand, run);
     let interrupt = Interrupt::listen()?;
-    write_key()?;
+    new_key.write()?;
     let name = || output::printable(&inventory.place().address());
     let read = to_output(|sink| read_single(inventory, &errand, sink, &interrupt.watching(&Unobserved)));
     let summary = read

@@ -14,6 +14,8 @@ pub(super) struct Opened {
     pub(super) programs: Vec<(Worker, Program)>,
     /// What counts as many workers here.
     pub(super) workers: Vec<u32>,
+    /// A driver that computes on this machine's processor.
+    pub(super) is_software: bool,
     /// By what the product opens it.
     product: Product,
 }
@@ -72,7 +74,8 @@ pub(super) fn all(kinds: &[Worker], context: &mut Context, findings: &mut Findin
                     let parameter = super::answers::ceiling_parameter(&worker.name(), &name);
                     findings.parameters.insert(parameter, Level::from(ceiling));
                 }
-                opened.push(Opened { name, programs, workers, product: Product::Cuda(device.number) });
+                let product = Product::Cuda(device.number);
+                opened.push(Opened { name, programs, workers, is_software: false, product });
             }
         }
         Err(error) => findings.notes.push(error.to_string()),
@@ -103,7 +106,8 @@ pub(super) fn all(kinds: &[Worker], context: &mut Context, findings: &mut Findin
         let compile = |worker| WebGpuProgram::new(&device, worker).map(Program::WebGpu);
         let programs = programs(kinds, &name, compile, findings);
         let workers = context.by_extent(vec![1, 6, 64], vec![1, 2, 4, 6, 16, 64, 512]);
-        opened.push(Opened { name, programs, workers, product: Product::WebGpu(report.number) });
+        let product = Product::WebGpu(report.number);
+        opened.push(Opened { name, programs, workers, is_software: report.kind == "software", product });
     }
     opened
 }

@@ -1,5 +1,5 @@
-//! Ctrl-C (SIGINT) and SIGTERM while a store is written to: the first asks the run to stop, so that uploads are taken back;
-//! the second ends the process at once.
+//! Ctrl-C (SIGINT) and SIGTERM while a run is under way: the first asks it to stop, so that what is half written is taken
+//! back; the second ends the process at once.
 
 use crate::exit_code::Interrupted;
 use anyhow::Context;
@@ -31,6 +31,15 @@ impl Interrupt {
     /// The same observer, who now also stops the run.
     pub fn watching<'o>(&'o self, observer: &'o dyn Observer) -> Watching<'o> {
         Watching { interrupt: self, observer }
+    }
+
+    /// An error if a signal has come during a run that `writes`.
+    pub fn check_run(&self, writes: bool) -> anyhow::Result<()> {
+        self.check(if writes {
+            "what was complete stands; run again with --if-exists skip to go on"
+        } else {
+            "the rest was not looked at"
+        })
     }
 
     /// An error if a signal has come, with what was done in words.

@@ -1,0 +1,47 @@
+//! The folder for files that are measured, in memory where there is such a place: the disk is a factor of its own.
+
+use anyhow::Context as _;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The folder of this moment.
+static CURRENT: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Makes one. It is removed when it is dropped, and when Ctrl-C or SIGTERM ends the process: files in memory would stay there.
+///
+/// # Errors
+/// If it cannot be made, or the system does not let this process hear signals.
+pub fn folder(wanted: Option<&Path>) -> anyhow::Result<tempfile::TempDir> {
+    remove_at_signals()?;
+    let memory = Path::new("/dev/shm");
+    let parent = match wanted {
+        Some(folder) => folder.to_owned(),
+        None if memory.is_dir() => memory.to_owned(),
+        None => std::env::temp_dir(),
+    };
+    let folder = tempfile::Builder::new()
+        .prefix("cipherloom-lab-")
+        .tempdir_in(&parent)
+        .with_context(|| format!("cannot make a folder for scratch files in {}", parent.display()))?;
+    *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.path().to_owned());
+    Ok(folder)
+}
+
+fn remove_at_signals() -> anyhow::Result<()> {
+    static LISTENS: OnceLock<()> = OnceLock::new();
+    if LISTENS.set(()).is_err() {
+        return Ok(());
+    }
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for Ctrl-C")?;
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            if let Some(folder) = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                let _ = std::fs::remove_dir_all(folder);
+            }
+            std::process::exit(128 + signal);
+        }
+    });
+    Ok(())
+}
