@@ -22,7 +22,7 @@ pub(crate) fn run() -> Result<()> {
     development::test(&packages, "cipherloom-cli/gpu,cipherloom-lab/gpu")
         .args(["--lib", "--test", "webgpu_context", "--test", "webgpu_cipher"])
         .args(["--test", "cuda_without_a_device", "--test", "devices", "--test", "maze_devices"])
-        .args(["--test", "cuda_driver"])
+        .args(["--test", "cuda_driver", "--test", "ctr_workers_cuda"])
         .environment("LD_LIBRARY_PATH", compiler)
         // Mesa looks for it, and complains of its absence at every start.
         .environment("XDG_RUNTIME_DIR", place::target())

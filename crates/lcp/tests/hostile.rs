@@ -229,3 +229,31 @@ fn two_books_never_share_an_output() {
         run.ended.values().any(|ended| matches!(ended, Ended::Failed(why) if why.contains("same output")))
     );
 }
+
+#[test]
+fn the_key_file_is_neither_a_book_nor_in_the_way_of_one() {
+    let good = archive(&epub());
+    // The book itself, by two names.
+    let folder = tempfile::tempdir().unwrap();
+    let (book, link) = (folder.path().join("book.epub"), folder.path().join("link"));
+    std::fs::write(&book, &good).unwrap();
+    std::os::unix::fs::symlink(&book, &link).unwrap();
+    for keys in [&book, &link] {
+        let (path, error) = runs::try_protect(&book, keys, folder.path()).unwrap_err();
+        assert_eq!(&path, keys);
+        assert!(error.to_string().contains("choose another --key-file"), "{error}");
+        assert_eq!(std::fs::read(&book).unwrap(), good, "the book stays as it is");
+    }
+    // Where the output goes, whether or not something is there.
+    let out = folder.path().join("out");
+    for if_exists in [IfExists::Fail, IfExists::Overwrite] {
+        let run = runs::protect_with(&[("a.epub", good.clone())], Some(&out), |job| {
+            std::fs::create_dir_all(&job.out).unwrap();
+            job.if_exists = if_exists;
+            job.key_file = job.out.join("../out/a.epub");
+        });
+        let Ended::Failed(message) = &run.ended["a.epub"] else { panic!("it was protected") };
+        assert!(message.contains("key file"), "{message}");
+        assert_eq!(std::fs::read_dir(&out).unwrap().count(), 0, "nothing was made");
+    }
+}

@@ -70,7 +70,7 @@ pub(crate) fn lcp_encrypt(py: Python<'_>, options: Options) -> PyResult<Report> 
     let progress = started.transpose()?;
     let library = Library { watch: Watch::new(progress.as_ref()), ended: Mutex::default() };
     let summary = library.watch.during(py, || protect::run(&job, &plan, &library))?;
-    let mut summary = summary.map_err(|error| exception(&error, &job.out))?;
+    let mut summary = summary.map_err(|(path, error)| exception(&error, &path))?;
     library.watch.tell_end(py)?;
     let (mut books, mut failures) = library.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
     for (path, error) in found.unlisted {

@@ -54,7 +54,7 @@ pub struct LcpEncryptArguments {
     /// The folder for the protected publications; made if it is not there
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Where the content keys go: one JSON record a book is appended before the book gets its name
+    /// Where the content keys go: a JSON record is appended before its book gets its name (mode 0600, set if it is not)
     #[arg(long, value_name = "FILE", default_value = "keys.json")]
     pub key_file: PathBuf,
     /// What to do where an output exists; `skip` resumes a stopped run
@@ -78,7 +78,7 @@ pub struct LcpEncryptArguments {
     /// Read `user:password` for the licence server from the first line of FILE
     #[arg(long, value_name = "FILE", requires = "notify", help_heading = "Licence server")]
     pub notify_login: Option<PathBuf>,
-    /// Write what would be sent to FILE, one JSON object a line (mode 0600: it holds the keys)
+    /// Write what would be sent to FILE, one JSON object a line (mode 0600, set if it is not: it holds the keys)
     #[arg(long, value_name = "FILE", help_heading = "Licence server")]
     pub notify_file: Option<PathBuf>,
     /// The licence server's generation: v1 (PUT /contents/ID) or v2 (POST /publications)

@@ -24,7 +24,9 @@ impl Error {
         use Error::*;
         match self {
             Io { .. } | SourceChanged | Busy | KeyNotKept { .. } => Class::Io,
-            SameOutput | NestedOutput | NothingToCheck { .. } => Class::Usage,
+            SameOutput | NestedOutput | KeyFileIsSource | KeyFileIsOutput | NothingToCheck { .. } => {
+                Class::Usage
+            }
             Library(error) => match error.class() {
                 cipherloom::ErrorClass::Usage => Class::Usage,
                 cipherloom::ErrorClass::Key => Class::Key,

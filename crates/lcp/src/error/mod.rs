@@ -192,9 +192,9 @@ pub enum Error {
     },
 
     // ── key file and notification ────────────────────────────────────────────────────────────────────────────────
-    /// The key file is not one.
+    /// The key file is not one; it stays as it is.
     #[error(
-        "line {line} of the key file {problem}; a key file has one JSON record a line, as `cipherloom lcp encrypt` writes them"
+        "this is not a key file of `cipherloom lcp encrypt`, which has one JSON record a line: line {line} {problem}; it stays as it is, choose another --key-file"
     )]
     KeyFile {
         /// Line, from 1.
@@ -202,6 +202,12 @@ pub enum Error {
         /// What is wrong; never a quotation.
         problem: &'static str,
     },
+    /// The key file is one of the publications.
+    #[error("this is one of the publications that are to be protected; choose another --key-file")]
+    KeyFileIsSource,
+    /// A publication's output would take the key file's place.
+    #[error("its output would take the place of the key file; choose another --key-file")]
+    KeyFileIsOutput,
     /// The key could not be kept, so the publication was thrown away.
     #[error(
         "its key could not be kept ({reason}), so the protected publication was thrown away; make room or choose another --key-file"

@@ -1,80 +1,85 @@
 //! The key file: one JSON record a line, readable by its owner only, appended to and never rewritten.
 //!
 //! An append that a crash cut short leaves a last line without its end. It belongs to a publication that never got its
-//! name: reading ignores it, and the next append removes it. Appends hold a lock on the file, so that several runs may
-//! share one.
+//! name: reading ignores it, and the next append removes it. Only what begins like a record and ends before one could
+//! is taken for such a line. A file that holds anything else is somebody's, named by mistake, and is never written to.
+//! Appends hold a lock on the file, so that several runs may share one.
+//!
+//! ```text
+//! {"id":"…","title":"…",…}⏎   a record
+//! {"id":"…","title":"…",…}⏎
+//! {"id":"…","ti                a torn append: no end of line, no end of the object
+//! ```
 
 use super::KeyRecord;
 use crate::Error;
 use cipherloom::key::read_secret;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
+
+/// How every record begins.
+const BEGIN: &[u8] = b"{\"id\":\"";
 
 /// The most bytes of a key file that are read: the records of some millions of books.
 const MOST_BYTES: usize = 2 << 30;
 
-/// A key file that is appended to.
+/// A key file that is appended to. It is made at the first append.
 #[derive(Debug)]
 pub struct KeyFile {
-    file: File,
+    path: PathBuf,
+    file: Option<File>,
 }
 
 impl KeyFile {
-    /// Opens the key file at `path`, made with mode 0600 if it is not there; its name is then on stable storage.
+    /// Opens the key file at `path`. If it is there, all of it is read: what is no key file is refused as it is; one
+    /// that others may read or write gets mode 0600. If it is not there, the first append makes it, with that mode.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`Error::KeyFile`] if there is something else at `path`, [`Error::Io`] also if the folder it would be made in is
+    /// not there.
     pub fn open(path: &Path) -> Result<KeyFile, Error> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(path).map_err(refused("open the key file"))?;
-        // Whoever made it may still be on the way to say so: a name that is there may not be on stable storage.
-        cipherloom::sync_parents(path, path.parent().unwrap_or(Path::new(".")))?;
-        Ok(KeyFile { file })
+        let mut keys = KeyFile { path: path.to_owned(), file: None };
+        match opened(path, false) {
+            Ok(file) => {
+                keys.file = Some(checked(file)?);
+                // Whoever made it may still be on the way to say so: a name that is there may not be on stable storage.
+                keys.sync_name()?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                std::fs::read_dir(folder.unwrap_or(Path::new(".")))
+                    .map_err(refused("open the folder of the key file"))?;
+            }
+            Err(error) => return Err(refused("open the key file")(error)),
+        }
+        Ok(keys)
     }
 
     /// Appends records; when this returns they are on stable storage.
     ///
     /// # Errors
-    /// [`Error::Io`]; the records may not be there then.
+    /// [`Error::Io`]; [`Error::KeyFile`] if what others wrote since is no record. The records may not be there then.
     pub fn append<'r>(&mut self, records: impl IntoIterator<Item = &'r KeyRecord>) -> Result<(), Error> {
         let mut lines = Zeroizing::new(Vec::new());
         for record in records {
             append_line(&mut lines, record).map_err(|error| refused("write the key file")(error.into()))?;
         }
-        self.file.lock().map_err(refused("lock the key file"))?;
-        let written = self.write(&lines);
-        let unlocked = self.file.unlock();
-        written.and(unlocked).map_err(refused("write the key file"))
-    }
-
-    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        let len = self.file.seek(SeekFrom::End(0))?;
-        let whole = self.end_of_last_line(len)?;
-        if whole < len {
-            self.file.set_len(whole)?;
-        }
-        self.file.write_all(lines)?;
-        self.file.sync_data()
-    }
-
-    fn end_of_last_line(&mut self, len: u64) -> io::Result<u64> {
-        let mut end = len;
-        let mut piece = Zeroizing::new([0; 4096]);
-        while end > 0 {
-            let count = end.min(4096) as usize;
-            self.file.seek(SeekFrom::Start(end - count as u64))?;
-            self.file.read_exact(&mut piece[..count])?;
-            if let Some(place) = piece[..count].iter().rposition(|&byte| byte == b'\n') {
-                return Ok(end - count as u64 + place as u64 + 1);
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                // Another run may have made it in the meantime.
+                let file = checked(opened(&self.path, true).map_err(refused("make the key file"))?)?;
+                self.sync_name()?;
+                file
             }
-            end -= count as u64;
-        }
-        Ok(0)
+        };
+        file.lock().map_err(refused("lock the key file"))?;
+        let written = write(&mut file, &lines);
+        let unlocked = file.unlock().map_err(refused("unlock the key file"));
+        self.file = Some(file);
+        written.and(unlocked)
     }
 
     /// The records of the key file at `path`, in its order.
@@ -83,7 +88,13 @@ impl KeyFile {
     /// [`Error::Io`] if it cannot be read, [`Error::KeyFile`] if a line is no record.
     pub fn read(path: &Path) -> Result<Vec<KeyRecord>, Error> {
         let file = read_secret(path, MOST_BYTES).map_err(refused("read the key file"))?;
-        parse(&file.contents)
+        let mut records = Vec::new();
+        for_each_record(&file.contents, |record| records.push(record))?;
+        Ok(records)
+    }
+
+    fn sync_name(&self) -> Result<(), Error> {
+        Ok(cipherloom::sync_parents(&self.path, self.path.parent().unwrap_or(Path::new(".")))?)
     }
 }
 
@@ -116,23 +127,144 @@ impl Write for Length {
     }
 }
 
-/// The records in a key file's content.
-fn parse(content: &[u8]) -> Result<Vec<KeyRecord>, Error> {
-    let whole = content.iter().rposition(|&byte| byte == b'\n').map_or(0, |place| place + 1);
-    let mut records = Vec::new();
-    for (index, line) in content[..whole].split(|&byte| byte == b'\n').enumerate() {
+fn opened(path: &Path, make: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(make);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The file, if it is a key file; nobody but its owner may read it then.
+fn checked(file: File) -> Result<File, Error> {
+    let metadata = file.metadata().map_err(refused("look at the key file"))?;
+    if !metadata.is_file() {
+        return Err(Error::KeyFile { line: 1, problem: "cannot be, as this is no regular file" });
+    }
+    file.lock_shared().map_err(refused("lock the key file"))?;
+    let looked = contents(&file, metadata.len())
+        .map_err(refused("read the key file"))
+        .and_then(|contents| for_each_record(&contents, |_| {}));
+    file.unlock().map_err(refused("unlock the key file"))?;
+    looked?;
+    make_private(&file, &metadata)?;
+    Ok(file)
+}
+
+/// Takes group's and others' permissions from an open file, before keys are written to it.
+#[cfg(unix)]
+fn make_private(file: &File, metadata: &std::fs::Metadata) -> Result<(), Error> {
+    use std::os::unix::fs::PermissionsExt;
+    if metadata.permissions().mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))
+        .map_err(refused("keep others from reading the key file (mode 0600)"))
+}
+
+#[cfg(not(unix))]
+fn make_private(_file: &File, _metadata: &std::fs::Metadata) -> Result<(), Error> {
+    Ok(())
+}
+
+/// Appends whole lines behind the last whole record.
+fn write(file: &mut File, lines: &[u8]) -> Result<(), Error> {
+    let len = file.seek(SeekFrom::End(0)).map_err(refused("write the key file"))?;
+    let end = end_of_last_line(file, len).map_err(refused("read the key file"))?;
+    let mut tail = Zeroizing::new(vec![0; len.saturating_sub(end).min(MOST_BYTES as u64) as usize]);
+    file.seek(SeekFrom::Start(end))
+        .and_then(|_| file.read_exact(&mut tail))
+        .map_err(refused("read the key file"))?;
+    let write = |file: &mut File| -> io::Result<bool> {
+        match Tail::of(&tail) {
+            Some(Tail::Torn) => file.set_len(end)?,
+            Some(Tail::Record(_)) => file.write_all(b"\n")?,
+            Some(Tail::Nothing) => {}
+            None => return Ok(false),
+        }
+        file.write_all(lines)?;
+        file.sync_data()?;
+        Ok(true)
+    };
+    match write(file).map_err(refused("write the key file"))? {
+        true => Ok(()),
+        false => Err(Error::KeyFile { line: 1, problem: "or a later one has no end and is none" }),
+    }
+}
+
+/// Where the last line that has an end has it.
+fn end_of_last_line(file: &mut File, len: u64) -> io::Result<u64> {
+    let mut end = len;
+    let mut piece = Zeroizing::new([0; 4096]);
+    while end > 0 {
+        let count = end.min(4096) as usize;
+        file.seek(SeekFrom::Start(end - count as u64))?;
+        file.read_exact(&mut piece[..count])?;
+        if let Some(place) = piece[..count].iter().rposition(|&byte| byte == b'\n') {
+            return Ok(end - count as u64 + place as u64 + 1);
+        }
+        end -= count as u64;
+    }
+    Ok(0)
+}
+
+/// What stands behind the last end of a line.
+enum Tail {
+    Nothing,
+    /// A record that only lacks the end of its line.
+    Record(Box<KeyRecord>),
+    /// A record cut short.
+    Torn,
+}
+
+impl Tail {
+    /// `None`: nothing that an append of ours leaves.
+    fn of(bytes: &[u8]) -> Option<Tail> {
+        if bytes.is_empty() {
+            return Some(Tail::Nothing);
+        }
+        let common = bytes.len().min(BEGIN.len());
+        if bytes[..common] != BEGIN[..common] {
+            return None;
+        }
+        match serde_json::from_slice(bytes) {
+            Ok(record) => Some(Tail::Record(Box::new(record))),
+            Err(error) if error.is_eof() || is_cut_in_character(bytes) => Some(Tail::Torn),
+            Err(_) => None,
+        }
+    }
+}
+
+/// Whether the text ends within a character.
+fn is_cut_in_character(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
+}
+
+/// What an open file holds, in room that was made before: a vector that grows would free content keys unwiped.
+fn contents(mut file: &File, len: u64) -> io::Result<Zeroizing<Vec<u8>>> {
+    let mut contents = Zeroizing::new(vec![0; len.min(MOST_BYTES as u64) as usize]);
+    file.read_exact(&mut contents)?;
+    Ok(contents)
+}
+
+/// Looks at a key file record by record.
+fn for_each_record(contents: &[u8], mut each: impl FnMut(KeyRecord)) -> Result<(), Error> {
+    for (index, line) in contents.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        // What the parser would say could quote a key.
+        let other = || Error::KeyFile { line: index + 1, problem: "is not such a record" };
         if line.trim_ascii().is_empty() {
             continue;
         }
-        // What the parser would say could quote a key.
-        let record = serde_json::from_slice(line)
-            .map_err(|_| Error::KeyFile { line: index + 1, problem: "is not such a record" })?;
-        records.push(record);
+        if line.ends_with(b"\n") {
+            each(serde_json::from_slice(line).map_err(|_| other())?);
+            continue;
+        }
+        match Tail::of(line).ok_or_else(other)? {
+            Tail::Record(record) => each(*record),
+            Tail::Nothing | Tail::Torn => {}
+        }
     }
-    if records.is_empty() && !content[whole..].trim_ascii().is_empty() {
-        return Err(Error::KeyFile { line: 1, problem: "is not such a record" });
-    }
-    Ok(records)
+    Ok(())
 }
 
 fn refused(action: &'static str) -> impl Fn(io::Error) -> Error {
@@ -140,67 +272,5 @@ fn refused(action: &'static str) -> impl Fn(io::Error) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{ContentKey, FileFacts};
-    use super::*;
-
-    fn record(id: &str) -> KeyRecord {
-        let facts = FileFacts { name: "a.epub".into(), size: 7, sha256: None };
-        KeyRecord {
-            id: id.into(),
-            title: "A".into(),
-            media_type: "application/epub+zip".into(),
-            content_key: ContentKey::generate().unwrap(),
-            source: facts.clone(),
-            protected: facts,
-            fingerprint: "00".into(),
-        }
-    }
-
-    #[test]
-    fn records_come_back_and_a_torn_line_does_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("keys.json");
-        let records = [record("1"), record("2"), record("3")];
-        KeyFile::open(&path).unwrap().append(&records[..2]).unwrap();
-        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
-        file.write_all(&b"{\"id\": \"torn".repeat(1000)).unwrap();
-        assert_eq!(KeyFile::read(&path).unwrap(), records[..2]);
-        KeyFile::open(&path).unwrap().append(&records[2..]).unwrap();
-        assert_eq!(KeyFile::read(&path).unwrap(), records);
-        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 3);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        }
-    }
-
-    #[test]
-    fn lines_are_written_into_room_that_was_made_before() {
-        let mut lines = Zeroizing::new(Vec::new());
-        let mut expected = Vec::new();
-        for index in 0..100 {
-            let record = record(&"9".repeat(index));
-            append_line(&mut lines, &record).unwrap();
-            expected.extend(serde_json::to_vec(&record).unwrap());
-            expected.push(b'\n');
-            assert!(*lines == expected, "{index}");
-        }
-        let mut length = Length(0);
-        serde_json::to_writer(&mut length, &record("1")).unwrap();
-        let mut lines = Zeroizing::new(Vec::with_capacity(length.0 + 1));
-        let place = lines.as_ptr();
-        append_line(&mut lines, &record("1")).unwrap();
-        assert_eq!(lines.as_ptr(), place, "what fits is not moved");
-    }
-
-    #[test]
-    fn another_file_is_refused_without_being_quoted() {
-        for bad in ["secret-key\n", "{\"content_key\": \"secret-key\"}\n", "[]", "{}\n"] {
-            let message = parse(bad.as_bytes()).unwrap_err().to_string();
-            assert!(message.contains("line 1") && !message.contains("secret"), "{bad}: {message}");
-        }
-        assert!(parse(b"").unwrap().is_empty());
-    }
-}
+#[path = "file_tests.rs"]
+mod tests;

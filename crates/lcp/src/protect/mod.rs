@@ -75,12 +75,18 @@ pub struct Job {
 /// Protects every publication of `job`. Returns when all have ended, well or not.
 ///
 /// # Errors
-/// If nothing could be started at all: the output folder cannot be made, or the key file not opened. If `observer` says
-/// that the run is to stop, [`cipherloom::Error::Stopped`]. What goes wrong with single publications is told to `observer` and counted in the summary.
-pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, Error> {
+/// With the path it is about, if nothing could be started at all: the key file is none or cannot be opened
+/// ([`KeyFile::open`]) or is one of the publications ([`Error::KeyFileIsSource`]), or the output folder cannot be made.
+/// If `observer` says that the run is to stop, [`cipherloom::Error::Stopped`]. What goes wrong with single publications is
+/// told to `observer` and counted in the summary.
+pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (PathBuf, Error)> {
     let start = Instant::now();
-    std::fs::create_dir_all(&job.out).map_err(|error| Error::io("make the output folder", error))?;
-    let keys = KeyFile::open(&job.key_file)?;
+    let with_keys = |error| (job.key_file.clone(), error);
+    let with_out = |error| (job.out.clone(), error);
+    naming::key_file_is_no_source(job).map_err(with_keys)?;
+    let keys = KeyFile::open(&job.key_file).map_err(with_keys)?;
+    std::fs::create_dir_all(&job.out)
+        .map_err(|error| with_out(Error::io("make the output folder", error)))?;
     let tally = Tally::new(observer);
     let queue = Queue::new(job, plan);
     let (to_committer, finished) = channel();
@@ -92,7 +98,7 @@ pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, E
         cipherloom::on_watched_workers(plan.threads, &work, &|| _ = observer.is_stopped());
     });
     if observer.is_stopped() {
-        return Err(cipherloom::Error::Stopped.into());
+        return Err(with_out(cipherloom::Error::Stopped.into()));
     }
     Ok(tally.summary(start.elapsed().as_secs_f64()))
 }

@@ -1,4 +1,4 @@
-//! Where a book's output goes, and whether it may.
+//! Where a book's output goes, and whether it may; and that the key file is neither book nor output.
 
 use super::{Job, Source};
 use crate::Error;
@@ -24,6 +24,9 @@ pub(super) fn has_way(
     if !claim(output) {
         return Err(Error::SameOutput);
     }
+    if is_same_place(output, &job.key_file) {
+        return Err(Error::KeyFileIsOutput);
+    }
     let Ok(there) = std::fs::canonicalize(output) else { return Ok(true) };
     if std::fs::canonicalize(&source.path).is_ok_and(|source| source == there) {
         return Err(cipherloom::Error::SameFile.into());
@@ -33,4 +36,28 @@ pub(super) fn has_way(
         IfExists::Skip => Ok(false),
         IfExists::Fail => Err(cipherloom::Error::OutputExists.into()),
     }
+}
+
+/// An error if the key file is one of the publications.
+pub(super) fn key_file_is_no_source(job: &Job) -> Result<(), Error> {
+    let Ok(keys) = std::fs::canonicalize(&job.key_file) else { return Ok(()) };
+    let len = keys.metadata().map_or(0, |metadata| metadata.len());
+    // Of thousands of publications only those of this length need be looked at.
+    let mut alike = job.sources.iter().filter(|source| source.size == len);
+    match alike.any(|source| std::fs::canonicalize(&source.path).is_ok_and(|path| path == keys)) {
+        true => Err(Error::KeyFileIsSource),
+        false => Ok(()),
+    }
+}
+
+/// Whether two names, of files that need not be there, are of one place.
+fn is_same_place(one: &Path, other: &Path) -> bool {
+    let folder = |path: &Path| std::fs::canonicalize(std::path::absolute(path).ok()?.parent()?).ok();
+    let by_name =
+        || one.file_name() == other.file_name() && folder(one).is_some() && folder(one) == folder(other);
+    let by_file = || match (std::fs::canonicalize(one), std::fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    };
+    by_name() || by_file()
 }

@@ -2,7 +2,7 @@
 
 use cipherloom::{IfExists, Machine, machine::Calibration};
 use cipherloom_lcp::protect::{Event, Job, Observer, Outcome, Plan, Source, Summary, run};
-use cipherloom_lcp::{KeyFile, KeyRecord};
+use cipherloom_lcp::{Error, KeyFile, KeyRecord};
 use std::collections::HashMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -31,8 +31,12 @@ pub struct Run {
 
 #[allow(dead_code, reason = "each test looks at its own part")]
 impl Run {
+    /// The records; none where nothing was protected.
     pub fn keys(&self) -> Vec<KeyRecord> {
-        KeyFile::read(&self.key_file).unwrap()
+        match self.key_file.exists() {
+            true => KeyFile::read(&self.key_file).unwrap(),
+            false => Vec::new(),
+        }
     }
 }
 
@@ -87,11 +91,32 @@ pub fn protect_with(books: &[(&str, Vec<u8>)], out: Option<&Path>, change: impl 
         backend: machine.backend,
     };
     change(&mut job);
-    let sizes: Vec<u64> = job.sources.iter().map(|source| source.size).collect();
-    let plan = Plan::new(&sizes, &machine, job.backend, Some(threads()), job.checksums);
     let collect = Collect { folder: folder.path(), ended: Mutex::default() };
-    let summary = run(&job, &plan, &collect).unwrap();
+    let summary = run(&job, &planned(&job, &machine), &collect).unwrap();
     let ended = collect.ended.into_inner().unwrap();
     assert_eq!(ended.len(), books.len(), "every book is told once");
     Run { folder, out: new_out, ended, summary, key_file }
+}
+
+fn planned(job: &Job, machine: &Machine) -> Plan {
+    let sizes: Vec<u64> = job.sources.iter().map(|source| source.size).collect();
+    Plan::new(&sizes, machine, job.backend, Some(threads()), job.checksums)
+}
+
+/// A run over one book that may not even start.
+#[allow(dead_code, reason = "each test looks at its own part")]
+pub fn try_protect(book: &Path, key_file: &Path, out: &Path) -> Result<Summary, (PathBuf, Error)> {
+    let machine = Machine::detect(Calibration::default());
+    let size = fs::metadata(book).unwrap().len();
+    let job = Job {
+        sources: vec![Source { path: book.to_owned(), size, folder: PathBuf::new() }],
+        out: out.to_owned(),
+        key_file: key_file.to_owned(),
+        if_exists: IfExists::Fail,
+        checksums: true,
+        level: 6,
+        backend: machine.backend,
+    };
+    let collect = Collect { folder: book.parent().unwrap(), ended: Mutex::default() };
+    run(&job, &planned(&job, &machine), &collect)
 }

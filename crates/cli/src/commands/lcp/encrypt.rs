@@ -8,11 +8,10 @@ use crate::exit_code::{self, ExitCode, usage};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Style;
-use anyhow::Context;
 use cipherloom::IfExists;
 use cipherloom_lcp::protect::{self, Event, Job, Observer, Outcome, Plan, Summary};
 use cipherloom_lcp::{Class, Notification};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -34,7 +33,6 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         ));
     }
     let notifier = Notifier::new(arguments)?;
-    warn_of_readable_keys(&arguments.key_file);
     let sizes: Vec<u64> = found.sources.iter().map(|source| source.size).collect();
     let plan = Plan::new(&sizes, &machine, machine.backend, arguments.jobs, !arguments.no_checksum);
     let job = Job {
@@ -80,7 +78,8 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
             Style::Verbose | Style::Quiet | Style::Json => work(),
         }
     });
-    let mut summary = ended.with_context(|| output::printable(&arguments.out))?;
+    let mut summary =
+        ended.map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))?;
     summary.failed += found.unlisted.len() as u64;
     let untold = untold.into_inner();
     verdicts.end(&summary, found.passed_over, untold, &arguments.key_file)?;
@@ -142,18 +141,3 @@ impl Observer for Watch<'_> {
         }
     }
 }
-
-#[cfg(unix)]
-fn warn_of_readable_keys(path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(path).map(|metadata| metadata.permissions().mode()).unwrap_or(0);
-    if mode & 0o077 != 0 {
-        output::warn(format_args!(
-            "{}: others may read this key file; `chmod 600` keeps it yours",
-            output::printable(path)
-        ));
-    }
-}
-
-#[cfg(not(unix))]
-fn warn_of_readable_keys(_path: &Path) {}

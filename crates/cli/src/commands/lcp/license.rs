@@ -7,7 +7,7 @@ use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use anyhow::Context;
 use cipherloom_lcp::licence::{LicenceFault, Moment, Rights, Terms};
-use cipherloom_lcp::{Issued, KeyFile, Place, Request, issue_all};
+use cipherloom_lcp::{Issued, Place, Request, issue_all};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Mutex;
@@ -15,8 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 pub fn run(arguments: &LcpLicenseArguments) -> anyhow::Result<ExitCode> {
-    let records =
-        KeyFile::read(&arguments.key_file).with_context(|| output::printable(&arguments.key_file))?;
+    let records = secrets::key_records(&arguments.key_file)?;
     let keys = Keys::new(&records);
     match (&arguments.publication, &arguments.manifest) {
         (_, Some(manifest)) => many(arguments, manifest, &keys),

@@ -156,15 +156,26 @@ fn read_login(path: &Path) -> anyhow::Result<Zeroizing<String>> {
     }
 }
 
-/// A file that only its owner may read; added to if it is there.
+/// A file that only its owner may read, from now on if not before; added to if it is there.
 fn open_private(path: &Path) -> anyhow::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-        .open(path)
-        .with_context(|| format!("{}: cannot open the notification file", output::printable(path)))
+    let named = |problem: &str| format!("{}: {problem}", output::printable(path));
+    let file = options.open(path).with_context(|| named("cannot open the notification file"))?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let metadata = file.metadata().with_context(|| named("cannot look at the notification file"))?;
+        // A terminal or a pipe keeps what it has.
+        if metadata.is_file() && metadata.permissions().mode() & 0o077 != 0 {
+            file.set_permissions(std::fs::Permissions::from_mode(0o600)).with_context(|| {
+                named("cannot keep others from reading the notification file (mode 0600)")
+            })?;
+        }
+    }
+    Ok(file)
 }
 
 /// A path in a URL.
@@ -178,4 +189,21 @@ fn escaped(path: &str) -> String {
         }
     }
     text
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn nobody_else_may_read_notifications_also_in_a_file_that_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notifications.json");
+        std::fs::write(&path, "{}\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        open_private(&path).unwrap().write_all(b"{}\n").unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read(&path).unwrap(), b"{}\n{}\n", "added to");
+    }
 }

@@ -1,8 +1,10 @@
 //! What the licence commands read from files: passphrases, certificates, licences.
 
+use crate::exit_code::no_key;
 use crate::{keys, output, passphrase};
 use anyhow::Context;
 use cipherloom_lcp::licence::{Licence, Roots, Signer, UserKey};
+use cipherloom_lcp::{Error, KeyFile, KeyRecord};
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -38,6 +40,15 @@ pub fn signer(certificate: &Path, private_key: &Path) -> anyhow::Result<Signer> 
     let signer = Signer::new(&certificate_text, &key_text).map_err(cipherloom_lcp::Error::from);
     signer
         .with_context(|| format!("{} and {}", output::printable(certificate), output::printable(private_key)))
+}
+
+/// The records of the key file.
+pub fn key_records(path: &Path) -> anyhow::Result<Vec<KeyRecord>> {
+    KeyFile::read(path).map_err(|error| match error {
+        // Here this is a missing key, not an output that cannot be written.
+        Error::Io { .. } => no_key(format!("{}: {error}", output::printable(path))),
+        error => anyhow::Error::from(error).context(output::printable(path)),
+    })
 }
 
 fn read(path: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
