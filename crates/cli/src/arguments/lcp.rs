@@ -10,9 +10,9 @@ use std::path::PathBuf;
 #[command(
     arg_required_else_help = true,
     after_help = "\
-Protected publications do not depend on the encryption profile: a certified licence server makes licences for what
-`cipherloom lcp encrypt` writes. Licences of the basic profile protect nothing (its key derivation is public): they are
-for tests."
+Protected publications do not depend on the encryption profile: a certified licence server makes
+licences for what `cipherloom lcp encrypt` writes. Licences of the basic profile protect nothing
+(its key derivation is public): they are for tests."
 )]
 pub struct LcpArguments {
     #[command(subcommand)]

@@ -9,12 +9,24 @@ use clap_mangen::Man;
 use std::io::{self, Write};
 
 pub fn completions(shell: Shell) -> anyhow::Result<ExitCode> {
+    print(&script(shell))
+}
+
+fn script(shell: Shell) -> Vec<u8> {
+    let whole = Arguments::command();
+    // What help does not show is not offered either.
+    let mut shown =
+        Command::new("cipherloom").args(whole.get_arguments().cloned()).subcommands(visible(&whole).cloned());
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "cipherloom", &mut script);
-    print(&script)
+    clap_complete::generate(shell, &mut shown, "cipherloom", &mut script);
+    script
 }
 
 pub fn man() -> anyhow::Result<ExitCode> {
+    print(&page()?)
+}
+
+fn page() -> io::Result<Vec<u8>> {
     let mut command = Arguments::command();
     command.build();
     let mut page = Vec::new();
@@ -23,9 +35,7 @@ pub fn man() -> anyhow::Result<ExitCode> {
     top.render_name_section(&mut page)?;
     top.render_synopsis_section(&mut page)?;
     top.render_description_section(&mut page)?;
-    for subcommand in
-        command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
-    {
+    for subcommand in visible(&command) {
         render_command(subcommand, &mut page)?;
     }
     render_exit_status(&mut page)?;
@@ -39,10 +49,19 @@ pub fn man() -> anyhow::Result<ExitCode> {
         page,
         ".TP\n\\fBXDG_CACHE_HOME\\fR\nWhere the figures of \\fBcipherloom calibrate\\fR are kept."
     )?;
-    print(&page)
+    #[cfg(feature = "stores")]
+    writeln!(
+        page,
+        ".TP\n\\fBAWS_*\\fR, \\fBGOOGLE_*\\fR, \\fBAZURE_*\\fR\nWhere stores are and what opens them, by the names that their own tools use."
+    )?;
+    Ok(page)
 }
 
-/// A command as a section of its own, its options below.
+fn visible(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help")
+}
+
+/// A command as a section of its own, its options below; its own commands follow it.
 fn render_command(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     writeln!(page, ".SH \"{}\"", command.get_bin_name().unwrap_or(command.get_name()).to_uppercase())?;
     if let Some(about) = command.get_about() {
@@ -62,7 +81,7 @@ fn render_command(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
         }
         writeln!(page, ".fi")?;
     }
-    Ok(())
+    visible(command).try_for_each(|subcommand| render_command(subcommand, page))
 }
 
 fn render_exit_status(page: &mut Vec<u8>) -> io::Result<()> {
@@ -76,4 +95,21 @@ fn render_exit_status(page: &mut Vec<u8>) -> io::Result<()> {
 fn print(bytes: &[u8]) -> anyhow::Result<ExitCode> {
     output::print(&String::from_utf8_lossy(bytes))?;
     Ok(ExitCode::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_that_help_shows_is_in_the_manual_and_in_completions_and_no_other() {
+        let page = String::from_utf8(page().unwrap()).unwrap();
+        let script = String::from_utf8(script(Shell::Bash)).unwrap();
+        for section in ["CIPHERLOOM ENCRYPT", "CIPHERLOOM LCP ENCRYPT", "CIPHERLOOM LCP INSPECT"] {
+            assert!(page.contains(&format!(".SH \"{section}\"")), "{section}");
+            assert!(script.contains(&section.to_lowercase().replace(' ', "__subcmd__")), "{section}");
+        }
+        assert!(page.contains("notify"), "options of lcp's commands");
+        assert!(!page.contains("FLOOR") && !script.contains("floor"));
+    }
 }
