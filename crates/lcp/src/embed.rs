@@ -17,6 +17,7 @@ use crate::Error;
 use crate::container::{Archive, Source, records};
 use crate::licence::Licence;
 use crate::package::Protection;
+use cipherloom::IfExists;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
@@ -30,12 +31,12 @@ const END_LEN: usize = 22;
 /// 1 January 1980: the licence itself says when it was made.
 const MODIFIED: u32 = 0x0021_0000;
 
-/// Puts `licence` into the publication at `path`, in place of one that is there.
+/// Puts `licence` into the publication at `path`; with [`IfExists::Overwrite`] in place of one that is there.
 ///
 /// # Errors
-/// [`Error::NotProtected`]; [`Error::Busy`] if another program does the same; those of [`Archive::read`]; [`Error::Io`].
-/// The publication is then as it was.
-pub fn embed(path: &Path, licence: &Licence) -> Result<(), Error> {
+/// [`Error::NotProtected`]; [`Error::HasLicence`]; [`Error::Busy`] if another program does the same; those of
+/// [`Archive::read`]; [`Error::Io`]. The publication is then as it was.
+pub fn embed(path: &Path, licence: &Licence, if_exists: IfExists) -> Result<(), Error> {
     let opened = OpenOptions::new().read(true).write(true).open(path);
     let file = opened.map_err(|error| Error::io("open the publication for writing", error))?;
     match file.try_lock() {
@@ -52,6 +53,9 @@ pub fn embed(path: &Path, licence: &Licence) -> Result<(), Error> {
         return Err(Error::NotProtected);
     }
     let name = protection.kind.licence_entry();
+    if if_exists != IfExists::Overwrite && archive.find(name).is_some() {
+        return Err(Error::HasLicence);
+    }
     let old_len = archive.source().len();
     let (tail, end) = appended(&archive, name, licence.text().as_bytes(), old_len)?;
     let written = append(&file, &tail, &end, old_len).and_then(|()| verify(&file, &archive, name, licence));

@@ -27,7 +27,7 @@ fn the_publication_stays_where_it_is_and_the_last_licence_counts() {
     assert_eq!(licence_in(&path), None);
     for _ in 0..3 {
         let licence = sound();
-        embed(&path, &licence).unwrap();
+        embed(&path, &licence, IfExists::Overwrite).unwrap();
         assert!(fs::read(&path).unwrap().starts_with(&before));
         assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
         let archive = Archive::read(Source::open(&path).unwrap()).unwrap();
@@ -36,22 +36,37 @@ fn the_publication_stays_where_it_is_and_the_last_licence_counts() {
 }
 
 #[test]
+fn a_licence_that_is_in_force_is_replaced_only_if_asked() {
+    let (_folder, path) = book();
+    let first = sound();
+    embed(&path, &first, IfExists::Fail).unwrap();
+    let before = fs::read(&path).unwrap();
+    for if_exists in [IfExists::Fail, IfExists::Skip] {
+        assert!(matches!(embed(&path, &sound(), if_exists), Err(Error::HasLicence)));
+    }
+    assert!(fs::read(&path).unwrap() == before);
+    let second = sound();
+    embed(&path, &second, IfExists::Overwrite).unwrap();
+    assert_eq!(licence_in(&path).unwrap(), second.text().as_bytes());
+}
+
+#[test]
 fn an_append_that_a_crash_cut_short_is_made_good() {
     let (_folder, path) = book();
     let before = fs::read(&path).unwrap();
-    embed(&path, &sound()).unwrap();
+    embed(&path, &sound(), IfExists::Overwrite).unwrap();
     let after = fs::read(&path).unwrap();
     let licence = sound();
     let tail = after.len() - before.len();
     for cut in (1..tail).step_by(251).chain([1, 2, 29, 30, 31, tail - 23, tail - 22, tail - 1]) {
         fs::write(&path, &after[..before.len() + cut]).unwrap();
-        embed(&path, &licence).unwrap();
+        embed(&path, &licence, IfExists::Overwrite).unwrap();
         assert!(fs::read(&path).unwrap().starts_with(&before), "{cut}");
         assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes(), "{cut}");
     }
     // Blocks that were never written read as zeros.
     fs::write(&path, [&before[..], &[0; 70_000]].concat()).unwrap();
-    embed(&path, &licence).unwrap();
+    embed(&path, &licence, IfExists::Overwrite).unwrap();
     assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
 }
 
@@ -61,7 +76,10 @@ fn what_is_no_torn_licence_is_not_cut_off() {
     let before = fs::read(&path).unwrap();
     for spoilt in [before[..before.len() - 30].to_vec(), before[..before.len() / 2].to_vec()] {
         fs::write(&path, &spoilt).unwrap();
-        assert!(matches!(embed(&path, &sound()), Err(Error::ZipDamaged { .. } | Error::NotAZip)));
+        assert!(matches!(
+            embed(&path, &sound(), IfExists::Overwrite),
+            Err(Error::ZipDamaged { .. } | Error::NotAZip)
+        ));
         assert_eq!(fs::read(&path).unwrap(), spoilt);
     }
 }
@@ -72,8 +90,8 @@ fn a_publication_of_more_than_4_gibibytes_takes_one_too() {
     let path = folder.path().join("film.epub");
     samples::write(&path, &samples::resources(), (4 << 30) + 5);
     let licence = sound();
-    embed(&path, &licence).unwrap();
-    embed(&path, &licence).unwrap();
+    embed(&path, &licence, IfExists::Overwrite).unwrap();
+    embed(&path, &licence, IfExists::Overwrite).unwrap();
     assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
     assert!(fs::metadata(&path).unwrap().len() > 4 << 30);
 }
@@ -83,10 +101,10 @@ fn two_programs_do_not_write_at_once_and_unprotected_books_take_none() {
     let (_folder, path) = book();
     let other = File::open(&path).unwrap();
     other.lock().unwrap();
-    assert!(matches!(embed(&path, &sound()), Err(Error::Busy)));
+    assert!(matches!(embed(&path, &sound(), IfExists::Overwrite), Err(Error::Busy)));
     other.unlock().unwrap();
     samples::write(&path, &[], 0);
     let before = fs::read(&path).unwrap();
-    assert!(matches!(embed(&path, &sound()), Err(Error::NotProtected)));
+    assert!(matches!(embed(&path, &sound(), IfExists::Overwrite), Err(Error::NotProtected)));
     assert_eq!(fs::read(&path).unwrap(), before);
 }

@@ -43,7 +43,8 @@ pub struct LcpLicenseArguments {
     /// Where to write: a file (default: PUB with the extension .lcpl), with --manifest a folder
     #[arg(long, value_name = "FILE|DIR", conflicts_with = "embed")]
     pub out: Option<PathBuf>,
-    /// Put the licence into PUB, in place: it is appended, nothing of PUB moves
+    /// Put the licence into PUB, in place: it is appended, nothing of PUB moves. One that is inside already is replaced only
+    /// with `--if-exists overwrite`
     #[arg(long)]
     pub embed: bool,
     /// The content keys, as `lcp encrypt` wrote them

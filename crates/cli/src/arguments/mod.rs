@@ -7,7 +7,9 @@ mod transform;
 
 pub use keygen::KeygenArguments;
 pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, NotifyVersion};
-pub use lcp_licence::{LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments};
+pub use lcp_licence::{
+    LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments, RunningArguments,
+};
 pub use transform::{
     CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
     FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments,

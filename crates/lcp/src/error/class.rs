@@ -23,7 +23,7 @@ impl Error {
     pub fn class(&self) -> Class {
         use Error::*;
         match self {
-            Io { .. } | SourceChanged | Busy | KeyNotKept { .. } => Class::Io,
+            Io { .. } | SourceChanged | Busy | HasLicence | KeyNotKept { .. } => Class::Io,
             SameOutput | NestedOutput | KeyFileIsSource | KeyFileIsOutput | NothingToCheck { .. } => {
                 Class::Usage
             }

@@ -169,6 +169,9 @@ pub enum Error {
     /// Another program has locked the publication.
     #[error("another program is writing to the publication; run again when it has ended")]
     Busy,
+    /// The publication has a licence inside, which was not to be replaced.
+    #[error("the publication has a licence inside already; --if-exists overwrite replaces it")]
+    HasLicence,
     /// The publication has no licence inside, and none was given.
     #[error("the publication has no licence inside; give its licence as a file")]
     NoLicence,

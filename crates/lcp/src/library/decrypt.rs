@@ -73,6 +73,10 @@ pub fn decrypt_unless(
         true => Err(Error::from(cipherloom::Error::Stopped)),
         false => Ok(()),
     };
+    // Before the work; whether the name is still free is seen again when it is given.
+    if how.if_exists != IfExists::Overwrite && output.symlink_metadata().is_ok() {
+        return Err(vec![cipherloom::Error::OutputExists.into()]);
+    }
     let book = Book::open(source, output, how).map_err(|error| vec![error])?;
     let next = AtomicUsize::new(0);
     let notes = Mutex::new(Notes::default());

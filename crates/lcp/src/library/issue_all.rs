@@ -97,7 +97,7 @@ impl Request<'_> {
             Place::File(path) => write(&licence, path, if_exists)?,
             Place::Folder(folder) => write(&licence, &folder.join(format!("{id}.lcpl")), if_exists)?,
             Place::Publication(path) => {
-                embed(path, &licence)?;
+                embed(path, &licence, if_exists)?;
                 path.clone()
             }
         };

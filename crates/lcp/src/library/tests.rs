@@ -35,7 +35,7 @@ fn book(folder: &Path, name: &str, licence: &Licence, change: impl FnOnce(&mut V
     let mut resources = resources();
     change(&mut resources);
     samples::write(&path, &resources, 0);
-    embed(&path, licence).unwrap();
+    embed(&path, licence, cipherloom::IfExists::Fail).unwrap();
     path
 }
 

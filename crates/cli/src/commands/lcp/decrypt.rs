@@ -1,7 +1,7 @@
 //! `cipherloom lcp decrypt`: a protected publication becomes the one that was protected.
 
 use super::secrets;
-use crate::arguments::LcpDecryptArguments;
+use crate::arguments::{IfExistsArgument, LcpDecryptArguments};
 use crate::exit_code::{self, ExitCode};
 use crate::output;
 use cipherloom_lcp::{Class, Decrypt, Error};
@@ -37,6 +37,10 @@ pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
             }
             Ok(ExitCode::Success)
         }
+        Err(problems) if arguments.if_exists == IfExistsArgument::Skip && is_there(&problems) => {
+            super::told_skipped(target, running)?;
+            Ok(ExitCode::Success)
+        }
         Err(problems) => {
             let mut code = ExitCode::Failure;
             for problem in &problems {
@@ -54,4 +58,8 @@ pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
             Ok(code)
         }
     }
+}
+
+fn is_there(problems: &[Error]) -> bool {
+    matches!(problems, [Error::Library(cipherloom::Error::OutputExists)])
 }

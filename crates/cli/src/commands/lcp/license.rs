@@ -7,7 +7,7 @@ use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use anyhow::Context;
 use cipherloom_lcp::licence::{LicenceFault, Moment, Rights, Terms};
-use cipherloom_lcp::{Issued, Place, Request, issue_all};
+use cipherloom_lcp::{Error, Issued, Place, Request, issue_all};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Mutex;
@@ -35,6 +35,9 @@ fn one(arguments: &LcpLicenseArguments, publication: &Path, keys: &Keys<'_>) -> 
         (Some(file), false) => Place::File(file.clone()),
         (None, false) => Place::File(publication.with_extension("lcpl")),
     };
+    let output = match &place {
+        Place::File(path) | Place::Folder(path) | Place::Publication(path) => path.clone(),
+    };
     let user_key = secrets::new_user_key(arguments.passphrase_file.as_deref())?;
     let signer = secrets::signer(&arguments.cert, &arguments.private_key)?;
     let request = Request { terms: only_given(Terms { hint, ..terms(arguments)? }), record, user_key, place };
@@ -46,9 +49,8 @@ fn one(arguments: &LcpLicenseArguments, publication: &Path, keys: &Keys<'_>) -> 
     });
     let issued = end.into_inner().ok().flatten().context("the licence was not made")?;
     let issued = match issued {
-        Err(cipherloom_lcp::Error::Library(cipherloom::Error::OutputExists))
-            if arguments.if_exists == IfExistsArgument::Skip =>
-        {
+        Err(error) if arguments.if_exists == IfExistsArgument::Skip && is_there(&error) => {
+            super::told_skipped(&output, &arguments.running)?;
             return Ok(ExitCode::Success);
         }
         issued => issued.with_context(|| output::printable(publication))?,
@@ -63,6 +65,10 @@ fn one(arguments: &LcpLicenseArguments, publication: &Path, keys: &Keys<'_>) -> 
         ));
     }
     Ok(ExitCode::Success)
+}
+
+fn is_there(error: &Error) -> bool {
+    matches!(error, Error::HasLicence | Error::Library(cipherloom::Error::OutputExists))
 }
 
 fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow::Result<ExitCode> {
@@ -98,7 +104,7 @@ fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow
             let (row, name) = &rows[number];
             match result {
                 Ok(issued) => report.done(*row, name, &issued),
-                Err(cipherloom_lcp::Error::Library(cipherloom::Error::OutputExists)) if skips => {
+                Err(error) if skips && is_there(&error) => {
                     report.skipped.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(error) => report.failed(*row, &error.into()),

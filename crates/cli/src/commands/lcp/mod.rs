@@ -10,8 +10,11 @@ mod notify;
 mod secrets;
 mod verdicts;
 
-use crate::arguments::{LcpArguments, LcpCommand};
+use crate::arguments::{LcpArguments, LcpCommand, RunningArguments};
 use crate::exit_code::ExitCode;
+use crate::output;
+use serde_json::json;
+use std::path::Path;
 
 pub fn run(arguments: &LcpArguments) -> anyhow::Result<ExitCode> {
     match &arguments.command {
@@ -21,4 +24,15 @@ pub fn run(arguments: &LcpArguments) -> anyhow::Result<ExitCode> {
         LcpCommand::Decrypt(arguments) => decrypt::run(arguments),
         LcpCommand::Inspect(arguments) => inspect::run(arguments),
     }
+}
+
+/// Tells that an output stays as it is, as `--if-exists skip` wants it.
+fn told_skipped(path: &Path, running: &RunningArguments) -> anyhow::Result<()> {
+    if running.json {
+        return output::print_json(&json!({ "event": "skipped", "output": path.to_string_lossy() }));
+    }
+    if !running.quiet {
+        output::tell(format_args!("{}: skipped (it exists)", output::printable(path)));
+    }
+    Ok(())
 }
