@@ -122,7 +122,7 @@ fn whatever_fails_the_output_is_the_same_and_the_failure_is_told() {
     ];
     for (number, (fail, cause, end)) in cases.into_iter().enumerate() {
         let out = format!("out{number}");
-        let line = format!("encrypt tree {out} {FIXED} --backend cuda --threads 1 --quiet");
+        let line = format!("encrypt tree {out} {FIXED} --backend cuda --threads 1");
         let told = words(folder, &line, &[("CUDA_TEST_FAIL", fail)]);
         assert!(told.contains(cause) && told.contains(end), "{fail}: {told}");
         assert!(told.contains("processor as CUDA device"), "{fail}: {told}");
@@ -134,7 +134,7 @@ fn whatever_fails_the_output_is_the_same_and_the_failure_is_told() {
 fn a_device_that_miscomputes_and_a_driver_that_is_too_old_are_refused() {
     let folder = workplace();
     let folder = folder.path();
-    let line = format!("encrypt tree wrong {FIXED} --backend cuda --quiet");
+    let line = format!("encrypt tree wrong {FIXED} --backend cuda");
     let told = words(folder, &line, &[("CUDA_TEST_WRONG", "1")]);
     assert!(
         told.contains("processor as CUDA device (test) with driver 12.8 computes wrongly (AES-128-CTR"),
@@ -142,7 +142,7 @@ fn a_device_that_miscomputes_and_a_driver_that_is_too_old_are_refused() {
     );
     assert_same(folder, "cpu", "wrong");
     for (number, version) in [("11080", "11.8"), ("12000", "12.0")] {
-        let line = format!("encrypt tree old-{number} {FIXED} --backend cuda --quiet");
+        let line = format!("encrypt tree old-{number} {FIXED} --backend cuda");
         let told = words(folder, &line, &[("CUDA_TEST_VERSION", number)]);
         let refusal = format!("the driver is for CUDA {version}, and 12.1 or later is needed");
         assert!(told.contains(&refusal), "{told}");
