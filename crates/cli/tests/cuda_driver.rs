@@ -73,15 +73,17 @@ fn assert_same(folder: &Path, one: &str, other: &str) {
 
 #[test]
 fn cuda_writes_what_the_cpu_writes() {
+    // How every warning goes on that a device did not do the work, or not all of it.
+    let by_the_cpu = "; the CPU d";
     let folder = workplace();
     let folder = folder.path();
-    let told = words(folder, &format!("encrypt tree cuda {FIXED} --backend cuda --threads 2 --quiet"), &[]);
-    assert_eq!(told, "");
+    let told = words(folder, &format!("encrypt tree cuda {FIXED} --backend cuda --threads 2"), &[]);
+    assert!(!told.contains(by_the_cpu), "{told}");
     assert_same(folder, "cpu", "cuda");
-    let cbc = "--format raw --cipher aes-128-cbc --raw-key key16.hex --quiet";
+    let cbc = "--format raw --cipher aes-128-cbc --raw-key key16.hex";
     words(folder, &format!("encrypt tree chained {cbc}"), &[]);
     let told = words(folder, &format!("decrypt chained back {cbc} --backend cuda --threads 2"), &[]);
-    assert_eq!(told, "");
+    assert!(!told.contains(by_the_cpu), "{told}");
     assert_same(folder, "tree", "back");
 }
 
