@@ -99,6 +99,8 @@ def license(
     """Makes one licence of the basic profile, which is for tests: it protects nothing.
 
     :param key_file: the content keys, as :func:`encrypt` wrote them.
+    :param if_exists: where the output is there, or with ``embed`` a licence is inside: ``"fail"``, ``"skip"`` it, or
+        ``"overwrite"``.
     :param provider: who gives the licence, a URI.
     :param certificate: the provider's certificate (X.509, PEM or DER).
     :param private_key: the certificate's key (RSA or ECDSA P-256; PEM or DER, not encrypted).

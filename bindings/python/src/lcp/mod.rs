@@ -15,7 +15,7 @@ use crate::errors::{self, InvalidKey, InvalidPublication, InvalidRequest, Invali
 use cipherloom::key::{SECRET_LIMIT, read_secret};
 use cipherloom_lcp::licence::{Licence, Roots, UserKey};
 use cipherloom_lcp::{Class, Error, Subject};
-use pyo3::exceptions::PyOSError;
+use pyo3::exceptions::{PyFileExistsError, PyOSError};
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -39,6 +39,7 @@ fn exception(error: &Error, path: &Path) -> PyErr {
                 },
             )
         }
+        (Error::HasLicence, _) => PyFileExistsError::new_err(text()),
         (_, Class::Usage) => InvalidRequest::new_err(text()),
         (_, Class::Key) => InvalidKey::new_err(text()),
         (_, Class::Content) => InvalidPublication::new_err(text()),
@@ -56,6 +57,7 @@ fn exception_name(error: &Error) -> &'static str {
     match (error, error.class()) {
         (Error::Library(error), _) => errors::exception_name(error),
         (Error::Io { source, .. }, _) => errors::os_error_name(source.kind()),
+        (Error::HasLicence, _) => "FileExistsError",
         (_, Class::Usage) => "InvalidRequest",
         (_, Class::Key) => "InvalidKey",
         (_, Class::Content) => "InvalidPublication",
