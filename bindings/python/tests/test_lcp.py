@@ -55,7 +55,7 @@ def test_python_protects_and_the_command_opens(shelf: Path, tmp_path: Path, prov
         embed=True, user="7", user_name="Ada", rights_print=3, **provider,
     )  # fmt: skip
     assert issued.output == out / "omoo.epub"
-    with pytest.raises(FileExistsError, match="if_exists"):
+    with pytest.raises(cl.LibraryFailed, match="if_exists"):
         lcp.license(
             out / "omoo.epub", key_file=keys, passphrase="another", hint="h", provider="https://p.example",
             embed=True, **provider,
