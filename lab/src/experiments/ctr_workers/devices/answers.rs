@@ -40,6 +40,15 @@ fn devices(findings: &Findings) -> Vec<String> {
     devices
 }
 
+/// The median of the fastest kernel over this message, in nanoseconds.
+#[cfg(feature = "gpu")]
+pub(super) fn fastest_kernel(findings: &Findings, device: &str, bytes: usize) -> Option<f64> {
+    of(findings, "device", "kernel-only")
+        .filter(|series| name(series, "device") == device && series.work.bytes == bytes as u64)
+        .map(|series| series.wall.median.estimate)
+        .min_by(f64::total_cmp)
+}
+
 fn megabits(series: &Series) -> f64 {
     8e3 * series.work.bytes as f64 / series.wall.median.estimate
 }

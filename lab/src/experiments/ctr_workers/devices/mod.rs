@@ -53,11 +53,13 @@ pub(super) fn hold(context: &mut Context, findings: &mut Findings) {
         contestants::workers(device, PUBLISHED_BYTES, context, findings);
         // 27 times as long, and so many series. llvmpipe also leaves a thread's loops after 65,535 turns, whatever is left to do,
         // which a single worker has in 16 MB.
-        if device.is_software {
-            let words = "16 MB by worker is left out: it computes on the processor, and would take minutes";
-            findings.notes.push(format!("{}: {words}", device.name));
-        } else {
+        let is_quick = answers::fastest_kernel(findings, &device.name, PUBLISHED_BYTES)
+            .is_some_and(|nanoseconds| nanoseconds < 5e6);
+        if is_quick && !device.is_software {
             contestants::workers(device, LARGE_BYTES, context, findings);
+        } else {
+            let words = "16 MB by worker is left out: the device would take minutes";
+            findings.notes.push(format!("{}: {words}", device.name));
         }
         contestants::overlapped(device, LARGE_BYTES, context, findings);
     }
