@@ -11,7 +11,6 @@ mod fuzz;
 mod gpu;
 mod interop;
 mod lab;
-mod layers;
 mod lcp;
 mod licences;
 mod place;
@@ -38,8 +37,6 @@ struct Arguments {
 enum Chore {
     /// Run everything that continuous integration runs; install what it needs
     Test(test::Options),
-    /// Check who imports whom, and the rules for source files
-    Layers,
     /// Check licences, sources and duplicate versions of the dependencies with cargo-deny
     Deny,
     /// Verify the test vectors with tools of other origin; with --regenerate, make them anew first
@@ -48,7 +45,7 @@ enum Chore {
     Interop(interop::Options),
     /// Make the lab's page from the committed records and look at it in Chromium
     Report,
-    /// Build the maze's page, with the lab's page beside it, into web/dist
+    /// Build the maze's page, with the lab's page beside it, into lab/web/dist
     Web,
     /// Build every fuzz target and run each for a while
     Fuzz(fuzz::Options),
@@ -61,7 +58,6 @@ enum Chore {
 fn main() -> ExitCode {
     let done = match Arguments::parse().chore {
         Chore::Test(options) => test::run(&options),
-        Chore::Layers => layers::run(),
         Chore::Deny => deny::run(),
         Chore::Vectors(options) => vectors::run(&options),
         Chore::Interop(options) => interop::run(&options),

@@ -5,7 +5,7 @@
 
 use crate::chore::Program;
 use crate::{
-    deny, development, fuzz, gpu, interop, lab, layers, place, python, report, scale, schedule, stores,
+    deny, development, fuzz, gpu, interop, lab, place, python, report, scale, schedule, stores,
     vectors, web,
 };
 use anyhow::{Context, Result, bail};
@@ -17,9 +17,8 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 17] = [
+const STAGES: [Stage; 16] = [
     Stage { name: "format", run: formatting },
-    Stage { name: "layers", run: layers::run },
     Stage { name: "lints", run: lints },
     Stage { name: "tests", run: tests },
     Stage { name: "release", run: release },
@@ -38,7 +37,7 @@ const STAGES: [Stage; 17] = [
 ];
 
 /// How many of them come first, one after the other.
-const FIRST: usize = 5;
+const FIRST: usize = 4;
 
 /// Those of the rest that mostly compile, with builds of their own, and the one whose tests need a moment of cargo, which
 /// waits while others compile.

@@ -20,14 +20,19 @@
 //! - [`address`]: whether a source or destination is a path, or the address of a place in a store.
 #![forbid(unsafe_code)]
 
+// Pure modules: no files, threads, clock or environment (clippy.toml).
+#[deny(clippy::disallowed_methods, clippy::disallowed_types)]
+mod error;
+#[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod format;
+#[deny(clippy::disallowed_methods, clippy::disallowed_types)]
+pub mod plan;
+#[deny(clippy::disallowed_methods, clippy::disallowed_types)]
+mod report;
+
 pub mod key;
 pub mod machine;
-pub mod plan;
-
-mod error;
 mod pipeline;
-mod report;
 mod tree;
 
 pub use cipherloom_kernels::{Accelerator, Backend, Engine};
