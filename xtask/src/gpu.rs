@@ -18,15 +18,28 @@ const DRIVER: [&str; 4] = ["mesa-vulkan-drivers", "libegl1", "libgl1-mesa-dri", 
 pub(crate) fn run() -> Result<()> {
     debian::ensure_packages(&DRIVER)?;
     let compiler = compiler()?;
-    let packages = ["cipherloom-gpu", "cipherloom-cli", "cipherloom-lab"];
-    development::test(&packages, "cipherloom-cli/gpu,cipherloom-lab/gpu")
-        .args(["--lib", "--test", "webgpu_context", "--test", "webgpu_cipher"])
-        .args(["--test", "cuda_without_a_device", "--test", "devices", "--test", "maze_devices"])
-        .args(["--test", "cuda_driver", "--test", "ctr_workers_cuda"])
-        .environment("LD_LIBRARY_PATH", compiler)
-        // Mesa looks for it, and complains of its absence at every start.
-        .environment("XDG_RUNTIME_DIR", place::target())
-        .run()
+    let product = development::test(
+        &place::root(),
+        &["cipherloom-gpu", "cipherloom-cli"],
+        "cipherloom-cli/gpu,cipherloom-gpu/experiments",
+    )
+    .args(["--lib", "--test", "webgpu_context", "--test", "webgpu_cipher"])
+    .args(["--test", "cuda_without_a_device", "--test", "devices", "--test", "cuda_driver"]);
+    let lab = development::test(&place::lab(), &["cipherloom-lab"], "cipherloom-lab/gpu").args([
+        "--lib",
+        "--test",
+        "maze_devices",
+        "--test",
+        "ctr_workers_cuda",
+    ]);
+    for tests in [product, lab] {
+        tests
+            .environment("LD_LIBRARY_PATH", &compiler)
+            // Mesa looks for it, and complains of its absence at every start.
+            .environment("XDG_RUNTIME_DIR", place::target())
+            .run()?;
+    }
+    Ok(())
 }
 
 /// The folder of NVIDIA's run-time compiler, which its makers publish as a Python package.

@@ -1,7 +1,7 @@
 //! The lab, built with the release profile: for `cargo xtask bench kernels`, and as a stage of the tests.
 
 use crate::chore::Program;
-use crate::{debian, interop, place};
+use crate::{debian, development, interop, place};
 use anyhow::{Result, ensure};
 
 /// What the lab's C programs include and link. intel-ipsec-mb is there for x86-64 alone, and the lab does without.
@@ -29,6 +29,15 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         .args(arguments)
         .environment(PYTHON, interop::python()?)
         .run()
+}
+
+/// Lints and tests the lab's workspace.
+///
+/// # Errors
+/// If a package cannot be installed, or a lint or test fails.
+pub(crate) fn tests() -> Result<()> {
+    ensure_packages()?;
+    development::test(&place::lab(), &[], "").run()
 }
 
 /// Every experiment in its quick form: all results are checked, and a record of each is written. What it measures is

@@ -19,8 +19,15 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
-/// A program of this workspace that the chores use in its release build.
+/// The lab, a workspace of its own.
+pub(crate) fn lab() -> PathBuf {
+    root().join("lab")
+}
+
+/// A program that the chores use in its release build.
 struct Built {
+    /// Gives the folder of its workspace.
+    workspace: fn() -> PathBuf,
     package: &'static str,
     program: &'static str,
     features: &'static str,
@@ -30,6 +37,7 @@ struct Built {
 
 /// The command as it is released: with object stores.
 const COMMAND: Built = Built {
+    workspace: root,
     package: "cipherloom-cli",
     program: "cipherloom",
     features: "stores",
@@ -37,6 +45,7 @@ const COMMAND: Built = Built {
 };
 
 const LAB: Built = Built {
+    workspace: lab,
     package: "cipherloom-lab",
     program: "cipherloom-lab",
     features: "",
@@ -78,7 +87,8 @@ fn built(wanted: &Built) -> Result<PathBuf> {
     }
     let build =
         ["build", "--release", "--locked", "--package", wanted.package, "--features", wanted.features];
-    let build = Program::cargo().folder(root()).args(build);
+    let build =
+        Program::cargo().folder((wanted.workspace)()).args(build).environment("CARGO_TARGET_DIR", target());
     build.run()?;
     // Cargo alone knows the folder (it depends on the target); asked again, it answers from its cache.
     let messages = build.args(["--quiet", "--message-format", "json"]).output()?;

@@ -74,15 +74,12 @@ fn wheel(python: &Path) -> Result<PathBuf> {
         // Of another version there would be two.
         std::fs::remove_dir_all(&wheels).with_context(|| format!("cannot empty {}", wheels.display()))?;
     }
-    pip(python, &["wheel", "--no-deps", "--wheel-dir"])
+    let build = pip(python, &["wheel", "--no-deps", "--wheel-dir"])
         .arg(&wheels)
         .arg(".")
         .folder(folder())
-        .environment("CARGO_TARGET_DIR", place::target())
-        .environment("MATURIN_PEP517_ARGS", "--profile dev")
-        .environment("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")
-        .environment("CLIPPY_ARGS", development::DENY_WARNINGS)
-        .run()?;
+        .environment("MATURIN_PEP517_ARGS", "--profile dev");
+    development::environment(build).run()?;
     let entries = std::fs::read_dir(&wheels).with_context(|| format!("cannot list {}", wheels.display()))?;
     entries
         .filter_map(|entry| Some(entry.ok()?.path()))

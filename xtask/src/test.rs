@@ -5,8 +5,7 @@
 
 use crate::chore::Program;
 use crate::{
-    deny, development, fuzz, gpu, interop, lab, place, python, report, scale, schedule, stores,
-    vectors, web,
+    deny, development, fuzz, gpu, interop, lab, place, python, report, scale, schedule, stores, vectors, web,
 };
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 16] = [
+const STAGES: [Stage; 17] = [
     Stage { name: "format", run: formatting },
     Stage { name: "lints", run: lints },
     Stage { name: "tests", run: tests },
@@ -25,6 +24,7 @@ const STAGES: [Stage; 16] = [
     Stage { name: "vectors", run: verify_vectors },
     Stage { name: "interop", run: interop },
     Stage { name: "stores", run: stores::run },
+    Stage { name: "lab-tests", run: lab::tests },
     Stage { name: "lab", run: lab::stage },
     Stage { name: "report", run: report::run },
     Stage { name: "web", run: web::stage },
@@ -41,7 +41,7 @@ const FIRST: usize = 4;
 
 /// Those of the rest that mostly compile, with builds of their own, and the one whose tests need a moment of cargo, which
 /// waits while others compile.
-const COMPILING: [&str; 4] = ["one-thread", "gpu", "fuzz", "deny"];
+const COMPILING: [&str; 5] = ["one-thread", "lab-tests", "gpu", "fuzz", "deny"];
 
 /// Stages that run only where they are asked for by name: a notebook brings Jupyter's executor with it, and Google Cloud
 /// Storage's emulator takes long to build.
@@ -112,24 +112,26 @@ fn formatting() -> Result<()> {
         Program::cargo().folder(place::root().join(workspace)).arg("fmt").args(arguments).arg("--check").run()
     };
     format(&["--all"], ".")?;
+    format(&["--package", "cipherloom-lab", "--package", "cipherloom-bignum"], "lab")?;
     format(&[], "fuzz")?;
     format(&[], "bindings/python")
 }
 
 /// Compiles everything with clippy looking on, with the stores, which the development build leaves out of the command.
 fn lints() -> Result<()> {
-    development::test(&[], "cipherloom-cli/stores").args(["--all-targets", "--no-run", "--quiet"]).run()
+    development::test(&place::root(), &[], "cipherloom-cli/stores")
+        .args(["--all-targets", "--no-run", "--quiet"])
+        .run()
 }
 
 /// Units, integration tests and the examples in the documentation, on as many threads as there are cores.
 fn tests() -> Result<()> {
-    lab::ensure_packages()?;
-    development::test(&[], "").run()
+    development::test(&place::root(), &[], "").run()
 }
 
 /// The tests once more, on one thread.
 fn tests_on_one_thread() -> Result<()> {
-    development::test(&[], "").args(["--lib", "--tests"]).environment(THREADS, "1").run()
+    development::test(&place::root(), &[], "").args(["--lib", "--tests"]).environment(THREADS, "1").run()
 }
 
 /// What is released, and the lab.

@@ -1,9 +1,9 @@
-//! `cargo xtask web`: builds the maze's page and the lab's page beside it, into `web/dist/`; as a stage of the tests it is also
+//! `cargo xtask web`: builds the maze's page and the lab's page beside it, into `lab/web/dist/`; as a stage of the tests it is also
 //! opened in Chromium, whose software device (SwiftShader) needs no card.
 //!
 //! ```text
-//! web/src/, lab/shaders/maze/ ──> tsc, vite ──> web/dist/index.html, assets/
-//! lab/records/ ──> cipherloom-lab report ─────> web/dist/report.html   (the second view)
+//! lab/web/src/, lab/shaders/maze/ ──> tsc, vite ──> lab/web/dist/index.html, assets/
+//! lab/records/ ──> cipherloom-lab report ─────────> lab/web/dist/report.html   (the second view)
 //! ```
 
 use crate::chore::Program;
@@ -20,7 +20,7 @@ const TEST: [(&str, &str); 1] = [("chromium", "chromium")];
 /// If something it needs cannot be had, or a type or a record is wrong.
 pub(crate) fn build() -> Result<PathBuf> {
     debian::ensure(&BUILD)?;
-    let folder = place::root().join("web");
+    let folder = place::lab().join("web");
     let npm = || Program::new("npm").folder(&folder);
     npm().args(["ci", "--silent", "--no-audit", "--no-fund"]).run()?;
     npm().args(["run", "--silent", "build"]).run()?;
@@ -43,7 +43,7 @@ pub(crate) fn stage() -> Result<()> {
     let built = build()?;
     let shots = place::target().join("web");
     Program::new("node")
-        .folder(place::root().join("web"))
+        .folder(place::lab().join("web"))
         .arg("test/page.mjs")
         .arg(&built)
         .arg(&shots)

@@ -34,7 +34,7 @@ impl Build {
             commit: git(&["rev-parse", "HEAD"]),
             uncommitted_changes: !git(&["status", "--porcelain"]).is_empty(),
             is_debug: cfg!(debug_assertions),
-            versions: locked(include_str!("../../../Cargo.lock"), &CRATES),
+            versions: locked(include_str!("../../Cargo.lock"), &CRATES),
         }
     }
 

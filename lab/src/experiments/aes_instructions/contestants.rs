@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The libraries in C.
 pub(super) const PROGRAM: Source = Source {
     name: "ciphers",
-    text: include_str!("../../../../peers/ciphers.c"),
+    text: include_str!("../../../peers/ciphers.c"),
     flags: &["-DWITH_IPSEC_MB", "-lIPSec_MB", "-lcrypto"],
     packages: "gcc, libssl-dev and (on x86-64) libipsec-mb-dev",
 };

@@ -1,4 +1,4 @@
-//! What is measured: a mode, a key size, and a set of entries with the same bytes and places as in `peers/ciphers.c`.
+//! What is measured: a mode, a key size, and a set of entries with the same bytes and places as in `lab/peers/ciphers.c`.
 
 use crate::measure::Random;
 

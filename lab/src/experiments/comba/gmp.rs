@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 const PROGRAM: Source = Source {
     name: "gmp",
-    text: include_str!("../../../../peers/gmp.c"),
+    text: include_str!("../../../peers/gmp.c"),
     flags: &["-D_GNU_SOURCE", "-ldl"],
     packages: "gcc and libc6-dev",
 };

@@ -3,7 +3,7 @@
 //!
 //! Published on phones of 2010 to 2013, whose drivers broke walls or stopped growing. Here with rules that provably end in a
 //! perfect maze and random numbers made on the device, so that the cells after every frame are the same on every
-//! device, driver and in the browser (`web/`), and the digest of the last ones is a test of conformance.
+//! device, driver and in the browser (`lab/web/`), and the digest of the last ones is a test of conformance.
 
 mod affordable;
 mod animation;

@@ -40,7 +40,7 @@ fn mazes_are_those_of_the_numpy_program() {
 
 #[test]
 fn the_hundred_mazes_that_the_page_checks_a_device_with_are_these() {
-    // The page tells the same digest of what a device has made (web/src/check.ts, web/test/page.mjs).
+    // The page tells the same digest of what a device has made (lab/web/src/check.ts, lab/web/test/page.mjs).
     let sizes = [(9, 7), (17, 33), (33, 29), (49, 65), (65, 65)];
     let mazes = sizes.into_iter().flat_map(|(width, height)| (0..20).map(move |seed| (width, height, seed)));
     let all: Vec<u32> = mazes
