@@ -1,42 +1,27 @@
-//! What the targets for streams have in common: opening a whole stream held in memory, segment by segment, as the
-//! library's pipeline does with a file.
+//! Fuzz targets: each takes bytes that a stranger may hand to the library, and panics if the library breaks a promise.
+//!
+//! `cargo xtask fuzz` runs them under libFuzzer and the address sanitizer; `tests/seeds.rs` replays the committed seeds,
+//! each whole, cut short and damaged, with every run of the tests.
 
-use cipherloom::Format;
+mod keys;
+mod publications;
+mod streams;
 
-/// Opens `ciphertext` from its header to its last segment. `Some` is the plaintext; `None` stands for any error.
-///
-/// # Panics
-/// Where the library breaks its own promises: that is what the targets look for.
-#[must_use]
-pub fn open(format: &Format, associated_data: &[u8], ciphertext: &[u8]) -> Option<Vec<u8>> {
-    let head = &ciphertext[..ciphertext.len().min(format.head_len())];
-    let mut scratch = vec![0; format.largest_segment() as usize];
-    let is_whole = head.len() == ciphertext.len();
-    let stream = format.open_stream(associated_data, head, is_whole, &mut scratch).ok()?;
-    let layout = stream.layout();
-    let length = ciphertext.len() as u64;
-    let segments = layout.segments_of_ciphertext(length).ok()?;
-    assert!(segments >= 1, "a stream has at least one segment");
-    let mut plaintext = Vec::new();
-    for index in 0..segments {
-        let segment = layout.ciphertext_segment(index, length).ok()?;
-        assert_eq!(segment.last, index + 1 == segments);
-        let start = usize::try_from(segment.ciphertext_offset).expect("an offset in memory");
-        let mut buffer = ciphertext[start..start + segment.ciphertext_len as usize].to_vec();
-        let before: Option<&[u8; 16]> = (stream.needs_block_before() && index > 0)
-            .then(|| ciphertext[start - 16..start].try_into().expect("16 bytes"));
-        let opened = stream.open_segment(index, segment.last, before, &mut buffer).ok()?;
-        assert!(opened <= buffer.len());
-        plaintext.extend_from_slice(&buffer[..opened]);
-    }
-    Some(plaintext)
-}
+/// Takes an input, and panics if it breaks a promise.
+pub type Target = fn(&[u8]);
 
-/// An authenticated format opens nothing but what it sealed: what opens must have the length that the layout says.
-///
-/// # Panics
-/// If it has not.
-pub fn check_length(format: &Format, ciphertext: &[u8], plaintext: &[u8]) {
-    let layout = format.layout();
-    assert_eq!(layout.ciphertext_len(plaintext.len() as u64), ciphertext.len() as u64);
-}
+/// Every target by the name of its folder in `seeds/`.
+pub const TARGETS: [(&str, Target); 12] = [
+    ("certificate", publications::certificate),
+    ("cobblestone_stream", streams::cobblestone_stream),
+    ("encryption_xml", publications::encryption_xml),
+    ("keyset_json", keys::keyset_json),
+    ("licence", publications::licence),
+    ("openssl_stream", streams::openssl_stream),
+    ("raw_key", keys::raw_key),
+    ("raw_stream", streams::raw_stream),
+    ("recognise", streams::recognise),
+    ("tink_stream", streams::tink_stream),
+    ("wrapped_keyset", keys::wrapped_keyset),
+    ("zip_directory", publications::zip_directory),
+];

@@ -4,9 +4,7 @@
 //! two lanes at once: stages that mostly compile, and stages that mostly wait for some other program.
 
 use crate::chore::Program;
-use crate::{
-    deny, development, fuzz, gpu, interop, lab, place, python, report, scale, schedule, stores, vectors, web,
-};
+use crate::{development, gpu, interop, lab, place, python, report, scale, schedule, stores, vectors, web};
 use anyhow::{Context, Result, bail};
 use std::time::{Duration, Instant};
 
@@ -16,7 +14,7 @@ struct Stage {
     run: fn() -> Result<()>,
 }
 
-const STAGES: [Stage; 17] = [
+const STAGES: [Stage; 15] = [
     Stage { name: "format", run: formatting },
     Stage { name: "lints", run: lints },
     Stage { name: "tests", run: tests },
@@ -32,16 +30,13 @@ const STAGES: [Stage; 17] = [
     Stage { name: "scale", run: scale::run },
     Stage { name: "one-thread", run: tests_on_one_thread },
     Stage { name: "gpu", run: gpu::run },
-    Stage { name: "fuzz", run: short_fuzz },
-    Stage { name: "deny", run: deny::run },
 ];
 
 /// How many of them come first, one after the other.
 const FIRST: usize = 4;
 
-/// Those of the rest that mostly compile, with builds of their own, and the one whose tests need a moment of cargo, which
-/// waits while others compile.
-const COMPILING: [&str; 5] = ["one-thread", "lab-tests", "gpu", "fuzz", "deny"];
+/// Those of the rest that mostly compile, with builds of their own.
+const COMPILING: [&str; 3] = ["one-thread", "lab-tests", "gpu"];
 
 /// Stages that run only where they are asked for by name: a notebook brings Jupyter's executor with it, and Google Cloud
 /// Storage's emulator takes long to build.
@@ -113,7 +108,6 @@ fn formatting() -> Result<()> {
     };
     format(&["--all"], ".")?;
     format(&["--package", "cipherloom-lab", "--package", "cipherloom-bignum"], "lab")?;
-    format(&[], "fuzz")?;
     format(&[], "bindings/python")
 }
 
@@ -148,10 +142,4 @@ fn verify_vectors() -> Result<()> {
 
 fn interop() -> Result<()> {
     interop::run(&interop::Options::default())
-}
-
-/// The same inputs every time, however slow the machine, so that the verdict on a change depends on the change; `cargo xtask
-/// fuzz` looks further.
-fn short_fuzz() -> Result<()> {
-    fuzz::run(&fuzz::Options { seconds: 300, inputs: Some(20_000), targets: Vec::new() })
 }
