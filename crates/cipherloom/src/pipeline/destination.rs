@@ -6,6 +6,7 @@
 //! themselves.
 
 use super::folders::{Ending, Folders, Target, make_folder};
+use super::in_place::is_in_place;
 use super::job::{IfExists, Job, Links, Work};
 use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
@@ -22,6 +23,8 @@ pub(super) struct OutputTree {
     root: Target,
     /// Where the way to the root was there before.
     first_existing: PathBuf,
+    /// Whether it is the source too: each of its folders gets its own time back.
+    in_place: bool,
     /// How each of the tree's folders came about.
     folders: Vec<Origin>,
 }
@@ -49,6 +52,7 @@ pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
     }
     match &job.destination {
         None => Ok(()),
+        Some(_) if is_in_place(tree, job) => Ok(()),
         Some(destination) if tree.is_single_file => refuse_same_file(tree, job, destination),
         Some(destination) => refuse_nesting(&tree.root, destination),
     }
@@ -91,7 +95,7 @@ pub(super) fn prepare(
             tell(tree, destination, &directory.path, &error, tally, observer);
         }
     }
-    Ok(Some(OutputTree { root, first_existing, folders }))
+    Ok(Some(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders }))
 }
 
 /// Makes a folder in the one at `above`, which is kept in `parent` for the next one; false if it is there already.
@@ -220,6 +224,7 @@ pub(super) fn finish(
         let attributes = &directory.attributes;
         let ending = match outputs.folders.get(index) {
             Some(Origin::Made) => Ending::Made(attributes),
+            Some(Origin::Found) if outputs.in_place => Ending::Resumed(attributes),
             Some(Origin::Found) if job.if_exists == IfExists::Skip && index > 0 => {
                 Ending::Resumed(attributes)
             }

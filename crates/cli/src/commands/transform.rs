@@ -3,7 +3,7 @@
 use super::keygen::{FirstKey, NewKey, Wrapping};
 use super::nothing::Nothing;
 use super::stores::{self, StoreRun};
-use super::{plan, stream};
+use super::{in_place, plan, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
     IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments,
@@ -102,9 +102,10 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let (from, to) = keys::formats(&arguments.format, &arguments.to, device::engine(&machine))?;
+    let (from, to) = keys::formats(arguments, device::engine(&machine))?;
     let (from, to) = (Arc::new(from), Arc::new(to));
-    let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
+    let mut job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
+    in_place::prepare(&mut job, &source)?;
     let run = Run {
         verb: "re-keyed",
         job,
@@ -325,7 +326,7 @@ impl Run<'_> {
             output::tell(plan::table(&plan, segment).trim_end());
         }
         let progress = Progress::default();
-        let printer = Printer { style, progress: &progress };
+        let printer = Printer { style, progress: &progress, in_place: cipherloom::is_in_place(&tree, &job) };
         let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
         let ended = match style {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),

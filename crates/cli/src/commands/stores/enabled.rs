@@ -83,7 +83,7 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
         output::tell(plan::Planned::of_run(&inventory, None, &errand).table().trim_end());
     }
     let progress = Progress::default();
-    let printer = Printer { style, progress: &progress };
+    let printer = Printer { style, progress: &progress, in_place: false };
     let work = || cipherloom_stores::run(&inventory, &errand, &interrupt.watching(&printer));
     let ended = match style {
         Style::Plain => progress.shown_while_listed(&|| inventory.found(), work),
