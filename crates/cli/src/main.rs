@@ -50,6 +50,7 @@ fn main() -> std::process::ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Keygen(arguments) => commands::keygen::run(&arguments),
+        Command::Keys(arguments) => commands::keys::run(&arguments),
         Command::Encrypt(arguments) => commands::transform::encrypt(&arguments),
         Command::Decrypt(arguments) => commands::transform::decrypt(&arguments),
         Command::Verify(arguments) => commands::transform::verify(&arguments),

@@ -1,11 +1,16 @@
 //! The command line, as types. Each command's arguments stand in a file of their own.
 
 mod keygen;
+mod keys;
 mod lcp;
 mod lcp_licence;
 mod transform;
 
 pub use keygen::KeygenArguments;
+pub use keys::{
+    KeyFileArguments, KeysAddArguments, KeysArguments, KeysCommand, KeysIdArguments, KeysListArguments,
+    KeysPassphraseArguments,
+};
 pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, NotifyVersion};
 pub use lcp_licence::{
     LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments, RunningArguments,
@@ -17,6 +22,7 @@ pub use transform::{
 };
 
 use cipherloom::key::Template;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -41,6 +47,8 @@ Examples:
 pub enum Command {
     /// Make a key file (a Tink keyset), plain or wrapped with age
     Keygen(KeygenArguments),
+    /// Show and change key files: more keys, another primary key, another passphrase
+    Keys(KeysArguments),
     /// Encrypt a file or a folder
     Encrypt(EncryptArguments),
     /// Decrypt a file or a folder
@@ -72,6 +80,11 @@ pub enum Command {
     Floor(FloorArguments),
 }
 
+/// Key templates by name, so that help and completions list them.
+pub(crate) fn template_values() -> impl TypedValueParser<Value = Template> {
+    PossibleValuesParser::new(Template::ALL.map(Template::name)).try_map(|name| name.parse::<Template>())
+}
+
 impl Command {
     /// Whether the user wants errors only of a command over a tree.
     pub fn is_quiet(&self) -> bool {
@@ -98,7 +111,7 @@ pub struct PlanArguments {
     #[arg(long, value_enum, default_value_t)]
     pub format: FormatName,
     /// Kind and segment size of the key, for tink
-    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true)]
+    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true, value_parser = template_values())]
     pub template: Template,
     /// Cipher for raw and openssl
     #[arg(long, value_enum, value_name = "CIPHER")]

@@ -32,6 +32,7 @@ pub struct EncryptArguments {
         default_value_t,
         value_name = "TEMPLATE",
         ignore_case = true,
+        value_parser = super::template_values(),
         requires = "new_key",
         conflicts_with = "key"
     )]
@@ -84,8 +85,12 @@ pub struct VerifyArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  cipherloom rekey sealed resealed --key old.json --to new.json")]
+Examples:
+  cipherloom rekey sealed resealed --key old.json --to new.json
+  cipherloom rekey sealed sealed --key old.json --to new.json --if-exists overwrite
+
+The second re-keys in place: each file is replaced when its output is complete and on stable storage. A repeated run
+skips the files that open with the new key already.")]
 pub struct RekeyArguments {
     #[command(flatten)]
     pub tree: TreeArguments,
@@ -94,6 +99,9 @@ pub struct RekeyArguments {
     /// The key file to encrypt under (Tink keyset, plain or wrapped; for cobblestone a raw key)
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
+    /// Read the passphrase of the --to key file from the first line of FILE; default: the same as for --key
+    #[arg(long, value_name = "FILE")]
+    pub to_passphrase_file: Option<PathBuf>,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -166,13 +174,13 @@ pub struct FormatArguments {
     /// The format of the encrypted side
     #[arg(long, value_enum, default_value_t, help_heading = "Format and keys")]
     pub format: FormatName,
-    /// Key file for tink: a keyset (JSON), plain or wrapped in an age file
-    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
+    /// Key file for tink: a keyset (JSON), plain or wrapped in an age file [default: CIPHERLOOM_KEY]
+    #[arg(long, short = 'k', value_name = "FILE", help_heading = "Format and keys")]
     pub key: Option<PathBuf>,
     /// Age identity file that opens a wrapped key file
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub identity: Option<PathBuf>,
-    /// Read the passphrase from the first line of FILE (else CIPHERLOOM_PASSPHRASE, else a prompt)
+    /// Read the passphrase from the first line of FILE, `-` for standard input (else CIPHERLOOM_PASSPHRASE, else a prompt)
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub passphrase_file: Option<PathBuf>,
     /// Key file for raw and cobblestone: hex digits, or the bytes themselves

@@ -2,8 +2,10 @@
 
 pub mod calibrate;
 pub mod devices;
+pub mod in_place;
 pub mod inspect;
 pub mod keygen;
+pub mod keys;
 pub mod lcp;
 pub mod manual;
 pub mod nothing;
