@@ -42,4 +42,4 @@ pub use pipeline::{
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};
 pub use tree::address;
-pub use tree::{Attributes, Directory, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted};
+pub use tree::{Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted};

@@ -54,6 +54,7 @@ pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
         None => Ok(()),
         Some(_) if is_in_place(tree, job) => Ok(()),
         Some(destination) if tree.is_single_file => refuse_same_file(tree, job, destination),
+        Some(destination) if tree.is_several => refuse_nesting_of_several(tree, destination),
         Some(destination) => refuse_nesting(&tree.root, destination),
     }
 }
@@ -161,6 +162,20 @@ fn refuse_same_file(tree: &Tree, job: &Job<'_>, destination: &Path) -> Result<()
         return Err(Error::SameFile);
     }
     Ok(())
+}
+
+/// As [`refuse_nesting`] for what the user named in the root. The root itself may hold the destination, and not be it:
+/// outputs would get the names of their sources.
+fn refuse_nesting_of_several(tree: &Tree, destination: &Path) -> Result<(), Error> {
+    let is_root = matches!(fs::canonicalize(&tree.root), Ok(root) if root == resolve(destination));
+    if is_root && !tree.entries.is_empty() {
+        return Err(Error::SameFile);
+    }
+    let is_named = |directory: &&Directory| directory.path.components().count() == 1;
+    tree.directories
+        .iter()
+        .filter(is_named)
+        .try_for_each(|directory| refuse_nesting(&tree.root.join(&directory.path), destination))
 }
 
 /// Neither tree may lie in the other: outputs would become inputs, or replace them.
