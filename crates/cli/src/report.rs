@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::progress::Progress;
-use cipherloom::{Error, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
+use cipherloom::{Dropped, Error, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -145,6 +145,7 @@ pub struct Report<'s> {
     links_passed_over: u64,
     special_passed_over: u64,
     excluded: u64,
+    dropped: Dropped,
     #[serde(skip)]
     in_place: bool,
 }
@@ -154,7 +155,10 @@ impl<'s> Report<'s> {
     pub fn of_tree(summary: &'s Summary, tree: &Tree, job: &Job<'_>) -> Report<'s> {
         let links_passed_over = if job.links == Links::Copy { 0 } else { tree.links.len() as u64 };
         let in_place = cipherloom::is_in_place(tree, job);
-        Report { in_place, ..Report::of_run(summary, links_passed_over, tree.passed_over) }
+        // What is only read loses nothing, and what is encrypted has lost it before.
+        let is_carried = job.destination.is_some() && job.work.opening().is_none();
+        let dropped = if is_carried { tree.dropped } else { Dropped::default() };
+        Report { in_place, dropped, ..Report::of_run(summary, links_passed_over, tree.passed_over) }
     }
 
     /// Of a run that passed over so many links, and these others.
@@ -175,6 +179,7 @@ impl<'s> Report<'s> {
             links_passed_over: 0,
             special_passed_over: 0,
             excluded: 0,
+            dropped: Dropped::default(),
             in_place: false,
         }
     }
@@ -190,6 +195,24 @@ impl<'s> Report<'s> {
             Style::Plain | Style::Verbose => output::tell(self.sentence(verb)),
         }
         Ok(())
+    }
+
+    fn dropped_sentence(&self) -> String {
+        let Dropped { owners, hard_links, holes, set_id } = self.dropped;
+        let parts: Vec<String> = [
+            (owners, "owner"),
+            (hard_links, "hard link"),
+            (holes, "file with holes"),
+            (set_id, "set-id or sticky bit"),
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| match what {
+            "file with holes" if number > 1 => format!("{number} files with holes"),
+            _ => output::count(number, what),
+        })
+        .collect();
+        if parts.is_empty() { String::new() } else { format!("not carried over: {}", parts.join(", ")) }
     }
 
     fn sentence(&self, verb: &str) -> String {
@@ -218,9 +241,10 @@ impl<'s> Report<'s> {
             ),
             (self.special_passed_over, format!("{special} passed over (FIFO, socket or device)")),
             (self.excluded, format!("{} left out by --include, --exclude or --shard", self.excluded)),
+            (1, self.dropped_sentence()),
             (failed, format!("{failed} FAILED")),
         ] {
-            if number > 0 {
+            if number > 0 && !part.is_empty() {
                 let _ = write!(text, "; {part}");
             }
         }

@@ -120,17 +120,13 @@ fn a_passphrase_is_changed_and_the_old_one_opens_the_old_file_only() {
     fs::write(path.join("one"), "first\n").unwrap();
     fs::write(path.join("two"), "second\n").unwrap();
     run(path, "keygen -o key.age --passphrase-file one", 0);
-    let said = run(path, "keys passphrase key.age --passphrase-file one --new-passphrase-file two", 0);
+    // Both from standard input, line by line.
+    let lines = b"first\nthird\n";
+    let arguments = "keys passphrase key.age --passphrase-file - --new-passphrase-file -";
+    let said = told(&run_with_input(path, arguments, lines, 0));
     assert!(said.contains("key.age: changed the passphrase"), "{said}");
     run(path, "keys list key.age --passphrase-file one", 4);
     run(path, "keys list key.age.old --passphrase-file one", 0);
-    // Both from standard input, line by line.
-    run_with_input(
-        path,
-        "keys passphrase key.age --passphrase-file - --new-passphrase-file -",
-        b"second\nthird\n",
-        0,
-    );
     run_with_input(path, "keys add key.age --passphrase-file -", b"third\n", 0);
     let listed = run_with_input(path, "keys list key.age --passphrase-file - --json", b"third\n", 0);
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
@@ -140,8 +136,6 @@ fn a_passphrase_is_changed_and_the_old_one_opens_the_old_file_only() {
     let mut change = command(path, "keys passphrase key.age");
     let output = change.env("CIPHERLOOM_PASSPHRASE", "third").output().unwrap();
     assert_eq!(output.status.code(), Some(4), "{}", told(&output));
-    assert!(run(path, "keys passphrase old.json --new-passphrase-file one", 0).contains("wrapped with"));
-    assert!(run(path, "keys list old.json --passphrase-file two", 4).contains("does not open"));
 }
 
 #[test]
@@ -150,12 +144,11 @@ fn each_of_two_wrapped_key_files_has_its_own_passphrase() {
     let path = folder.path();
     fs::write(path.join("one"), "first\n").unwrap();
     fs::write(path.join("two"), "second\n").unwrap();
-    run(path, "keys passphrase old.json --new-passphrase-file one", 0);
+    assert!(run(path, "keys passphrase old.json --new-passphrase-file one", 0).contains("wrapped with"));
     run(path, "keygen -o new.age --passphrase-file two", 0);
     let rekey = "rekey sealed resealed -k old.json --to new.age --passphrase-file one";
     run(path, rekey, 4);
     run(path, &format!("{rekey} --to-passphrase-file two"), 0);
-    run(path, "verify resealed -k new.age --passphrase-file two", 0);
     let idle = run(
         path,
         "rekey sealed out -k old.json --to new.json --passphrase-file one --to-passphrase-file two",

@@ -21,15 +21,18 @@ pub use transform::{
     StoreArguments, TreeArguments, VerifyArguments,
 };
 
+use crate::exit_code::ExitCode;
 use cipherloom::key::Template;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
+use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Encrypt, verify, decrypt and re-key trees of files on every core, in formats that others can open.
 #[derive(Debug, Parser)]
-#[command(name = "cipherloom", version, max_term_width = 100, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(name = "cipherloom", version, max_term_width = 100, arg_required_else_help = true, after_help = overview())]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -42,6 +45,32 @@ Examples:
   cipherloom decrypt sealed opened --key key.json      get the files back
 
 `cipherloom help COMMAND` tells more about each command, `cipherloom man` prints the manual page.";
+
+/// Whoever names one path has forgotten the last one. The parser takes that for the destination, since sources may be
+/// several, and would ask for a source.
+pub fn with_missing_destination(mut error: clap::Error) -> clap::Error {
+    const SOURCES: &str = "<SRC>...";
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.clone(),
+        _ => return error,
+    };
+    let writes = error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("<DST>"));
+    if writes && missing.iter().any(|name| name == SOURCES) && missing.iter().all(|name| name != "<DST>") {
+        let rename = |name: String| if name == SOURCES { "<DST>".to_owned() } else { name };
+        let missing = missing.into_iter().map(rename).collect();
+        error.insert(ContextKind::InvalidArg, ContextValue::Strings(missing));
+    }
+    error
+}
+
+/// Examples and exit codes, below the list of commands.
+fn overview() -> String {
+    let mut text = format!("{EXAMPLES}\n\nExit codes:");
+    for (code, meaning) in ExitCode::ALL {
+        let _ = write!(text, "\n  {:>3}  {meaning}", code as u8);
+    }
+    text
+}
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -140,7 +169,7 @@ pub struct InspectArguments {
 #[derive(Debug, Args)]
 pub struct DevicesArguments {
     /// Check every GPU against the CPU under validation layers, and show what these say
-    #[arg(long)]
+    #[arg(long, hide = cfg!(not(feature = "gpu")))]
     pub validate: bool,
     /// Print one JSON object
     #[arg(long)]

@@ -10,6 +10,8 @@ pub mod lcp;
 pub mod manual;
 pub mod nothing;
 pub mod plan;
+pub mod sources;
 pub mod stores;
 pub mod stream;
+pub mod suffix;
 pub mod transform;

@@ -3,7 +3,7 @@
 use super::keygen::{FirstKey, NewKey, Wrapping};
 use super::nothing::Nothing;
 use super::stores::{self, StoreRun};
-use super::{in_place, plan, stream};
+use super::{in_place, plan, sources, stream, suffix};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
     IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments,
@@ -143,14 +143,17 @@ pub enum Source {
 
 impl Source {
     pub fn look(arguments: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Source> {
-        if arguments.source == Path::new("-") {
+        if let Some(tree) = sources::list(arguments)? {
+            return Ok(Source::Tree(tree));
+        }
+        if arguments.source() == Path::new("-") {
             return Ok(Source::StandardInput);
         }
-        stores::refuse_misspelt(&arguments.source)?;
-        if address::is_address(&arguments.source) {
+        stores::refuse_misspelt(arguments.source())?;
+        if address::is_address(arguments.source()) {
             return stores::look(arguments, stores).map(Source::Listing);
         }
-        let path = address::without_scheme(&arguments.source);
+        let path = address::without_scheme(arguments.source());
         let tree = Tree::list(path, &arguments.selection()?);
         tree.map(Source::Tree).with_context(|| output::printable(path))
     }
@@ -239,6 +242,9 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
         return Ok(());
     }
     stream::refuse_special(destination)?;
+    if let Source::Tree(tree) = source {
+        sources::refuse_missing_folder(tree, destination)?;
+    }
     let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
     if let Source::Tree(Tree { is_single_file: true, .. }) = source
         && !is_folder
@@ -307,6 +313,7 @@ impl Run<'_> {
             return stream::to_standard_output(verb, &tree, &job, common, new_key);
         }
         nothing.of_tree(&tree, &job, verb)?;
+        suffix::hint(&tree, &job);
         let plan = job.plan(&tree, machine, common.machine.threads);
         device::settle(&plan);
         let style = style(common);

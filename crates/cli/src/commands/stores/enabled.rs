@@ -32,9 +32,9 @@ pub(super) fn access(arguments: &StoreArguments) -> Access {
 /// Looks at the source, which is in a store.
 pub fn look(tree: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Found> {
     let selection = tree.selection()?;
-    let place = Place::open(&tree.source, access(stores));
+    let place = Place::open(tree.source(), access(stores));
     let inventory = place.and_then(|place| Inventory::open(&place, selection));
-    Ok(Found(inventory.with_context(|| output::printable(&tree.source))?))
+    Ok(Found(inventory.with_context(|| output::printable(tree.source()))?))
 }
 
 /// Says what encrypting this to a store takes.
