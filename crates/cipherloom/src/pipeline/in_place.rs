@@ -175,10 +175,14 @@ mod tests {
         let tree = folder.path().join("tree");
         fs::write(tree.join("foreign"), vec![24; 5000]).unwrap();
         let file = tree.join("below/100.enc");
+        #[cfg(unix)]
+        let is_given = std::os::unix::fs::chown(&file, Some(12345), None).is_ok();
         let mut job = rekey(&old, &new, &tree.join("below"));
         job.single_name = Some("100.enc".into());
         assert_eq!(go(&file, &job, &Unobserved).unwrap().files, 1);
         assert_eq!(go(&file, &job, &Unobserved).unwrap().skipped, 1);
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::MetadataExt::uid(&fs::metadata(&file).unwrap()) == 12345, is_given);
         let ended = go(&tree, &rekey(&old, &new, &tree), &Unobserved).unwrap();
         assert_eq!((ended.files, ended.skipped, ended.failed), (SIZES.len() as u64 - 1, 1, 1));
         assert_eq!(fs::read(tree.join("foreign")).unwrap(), vec![24; 5000]);
