@@ -40,11 +40,11 @@ pub use error::{Error, ErrorClass, KeyFault};
 pub use format::Format;
 pub use machine::Machine;
 pub use pipeline::{
-    Draft, IfExists, Job, Links, Pieces, SealedFile, SourceFile, Work, Workspace, check, make_folders,
-    on_watched_workers, on_workers, open_range, run, sync_folders, sync_parents, translate_stream,
-    translate_to_file, write_key_file,
+    Draft, IfExists, Job, Links, Pieces, SealedFile, SourceFile, Work, Workspace, check, is_in_place,
+    make_folders, on_watched_workers, on_workers, open_range, replace_key_file, run, sync_folders,
+    sync_parents, translate_stream, translate_to_file, write_key_file,
 };
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};
 pub use tree::address;
-pub use tree::{Attributes, Directory, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted};
+pub use tree::{Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted};

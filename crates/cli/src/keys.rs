@@ -1,15 +1,15 @@
 //! From arguments to keys and formats: which file a key comes from, and what it is for.
 
-use crate::arguments::{CipherName, FormatArguments, FormatName};
+use crate::arguments::{CipherName, FormatArguments, FormatName, RekeyArguments};
 use crate::exit_code::{no_key, usage};
 use crate::{output, passphrase};
 use anyhow::Context;
 use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
-use cipherloom::key::{self, Keyset, RawKey, SECRET_LIMIT};
+use cipherloom::key::{self, Keyset, Passphrase, RawKey, SECRET_LIMIT};
 use cipherloom::{Engine, Error, Format};
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// Iterations of PBKDF2 where none are given: what openssl enc does.
@@ -20,11 +20,11 @@ pub fn format(arguments: &FormatArguments, engine: Engine) -> anyhow::Result<For
     refuse_foreign_options(arguments)?;
     match arguments.format {
         FormatName::Tink => {
-            let (keyset, lock) = keyset(key_file(arguments)?, arguments)?;
-            refuse_idle_secrets(arguments, &[lock])?;
-            Ok(Format::tink(keyset, engine)?)
+            let opened = keyset(&key_file(arguments)?, openers(arguments))?;
+            refuse_idle_secrets(&given_secrets(arguments), &[opened.lock])?;
+            Ok(Format::tink(opened.keyset, engine)?)
         }
-        FormatName::Cobblestone => cobblestone(arguments, key_file(arguments)?),
+        FormatName::Cobblestone => cobblestone(arguments, &key_file(arguments)?),
         FormatName::Openssl => {
             let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "openssl"))?;
             let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), "Passphrase: ")?;
@@ -43,19 +43,32 @@ pub fn format(arguments: &FormatArguments, engine: Engine) -> anyhow::Result<For
     }
 }
 
-/// The format that the arguments ask for, with its own key and with the one in the file `to`.
-pub fn formats(arguments: &FormatArguments, to: &Path, engine: Engine) -> anyhow::Result<(Format, Format)> {
-    refuse_foreign_options(arguments)?;
-    match arguments.format {
+/// The formats of a re-keying: with the key that opens, and with the one in `--to`, which seals.
+pub fn formats(arguments: &RekeyArguments, engine: Engine) -> anyhow::Result<(Format, Format)> {
+    let RekeyArguments { format, to, to_passphrase_file, .. } = arguments;
+    refuse_foreign_options(format)?;
+    match format.format {
         FormatName::Tink => {
-            let (from, from_lock) = keyset(key_file(arguments)?, arguments)?;
-            let (to, to_lock) = keyset(to, arguments)?;
-            refuse_idle_secrets(arguments, &[from_lock, to_lock])?;
-            Ok((Format::tink(from, engine)?, Format::tink(to, engine)?))
+            let from = keyset(&key_file(format)?, openers(format))?;
+            let passphrase_file = to_passphrase_file.as_deref().or(format.passphrase_file.as_deref());
+            // What came by standard input comes only once.
+            let known = if to_passphrase_file.is_none() && passphrase_file == Some(Path::new("-")) {
+                from.passphrase.as_ref()
+            } else {
+                None
+            };
+            let to = keyset(to, Openers { passphrase_file, passphrase: known, ..openers(format) })?;
+            let locks = if to_passphrase_file.is_some() { &[from.lock][..] } else { &[from.lock, to.lock] };
+            refuse_idle_secrets(&given_secrets(format)[1..], locks)?;
+            refuse_idle_secrets(&given_secrets(format)[..1], &[from.lock, to.lock])?;
+            let is_given = to_passphrase_file.is_some();
+            refuse_idle_secrets(&[("--to-passphrase-file", is_given, LockKind::Passphrase)], &[to.lock])?;
+            Ok((Format::tink(from.keyset, engine)?, Format::tink(to.keyset, engine)?))
         }
-        FormatName::Cobblestone => {
-            Ok((cobblestone(arguments, key_file(arguments)?)?, cobblestone(arguments, to)?))
+        FormatName::Cobblestone if to_passphrase_file.is_some() => {
+            Err(usage("--to-passphrase-file means nothing to --format cobblestone; leave it out"))
         }
+        FormatName::Cobblestone => Ok((cobblestone(format, &key_file(format)?)?, cobblestone(format, to)?)),
         FormatName::Openssl | FormatName::Raw => Err(usage(
             "rekey works with --format tink and cobblestone only: files of other formats open with any key and give \
              nonsense, which would then be sealed; decrypt and encrypt them instead",
@@ -67,21 +80,38 @@ fn cobblestone(arguments: &FormatArguments, key: &Path) -> anyhow::Result<Format
     Ok(Format::cobblestone(&raw_key(key)?, arguments.context.as_bytes())?)
 }
 
+/// Name of the environment variable with the path of the key file.
+pub const VARIABLE: &str = "CIPHERLOOM_KEY";
+
 /// The key file of tink or cobblestone.
-fn key_file(arguments: &FormatArguments) -> anyhow::Result<&Path> {
-    match arguments.format {
-        FormatName::Tink => arguments.key.as_deref().ok_or_else(|| missing("--key FILE", "tink")),
-        _ => arguments.raw_key.as_deref().ok_or_else(|| missing("--raw-key FILE", "cobblestone")),
-    }
+fn key_file(arguments: &FormatArguments) -> anyhow::Result<PathBuf> {
+    let named = match arguments.format {
+        FormatName::Tink => arguments
+            .key
+            .clone()
+            .or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)),
+        _ => arguments.raw_key.clone(),
+    };
+    named.ok_or_else(|| match arguments.format {
+        FormatName::Tink => missing("--key FILE", "tink"),
+        _ => missing("--raw-key FILE", "cobblestone"),
+    })
+}
+
+/// An option for a secret, whether it was given, and what it opens.
+type GivenSecret = (&'static str, bool, LockKind);
+
+fn given_secrets(arguments: &FormatArguments) -> [GivenSecret; 2] {
+    [
+        ("--identity", arguments.identity.is_some(), LockKind::Recipients),
+        ("--passphrase-file", arguments.passphrase_file.is_some(), LockKind::Passphrase),
+    ]
 }
 
 /// A secret that opened none of the key files has no effect, and somebody may believe that these are wrapped.
-fn refuse_idle_secrets(arguments: &FormatArguments, locks: &[Option<LockKind>]) -> anyhow::Result<()> {
-    for (option, is_given, lock) in [
-        ("--identity", arguments.identity.is_some(), LockKind::Recipients),
-        ("--passphrase-file", arguments.passphrase_file.is_some(), LockKind::Passphrase),
-    ] {
-        if is_given && !locks.contains(&Some(lock)) {
+pub fn refuse_idle_secrets(secrets: &[GivenSecret], locks: &[Option<LockKind>]) -> anyhow::Result<()> {
+    for (option, is_given, lock) in secrets {
+        if *is_given && !locks.contains(&Some(*lock)) {
             let state = if locks.iter().all(Option::is_none) { "not wrapped" } else { "wrapped otherwise" };
             return Err(usage(format!("{option} opens nothing: the key file is {state}; leave it out")));
         }
@@ -126,21 +156,51 @@ pub fn refuse_foreign_options(arguments: &FormatArguments) -> anyhow::Result<()>
 
 fn missing(option: &str, format: &str) -> anyhow::Error {
     let remedy = match format {
-        "tink" => "`cipherloom keygen -o FILE` makes a key, `encrypt --new-key FILE` makes it on the way",
+        "tink" => {
+            "`cipherloom keygen -o FILE` makes a key, `encrypt --new-key FILE` makes it on the way; CIPHERLOOM_KEY may name the file too"
+        }
         _ => "`cipherloom help encrypt` shows examples",
     };
     usage(format!("--format {format} needs {option}; {remedy}"))
 }
 
-/// Reads a keyset, unwrapping it if it is wrapped; with what it was locked with.
-fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<(Keyset, Option<LockKind>)> {
+/// What opens a key file that is wrapped.
+#[derive(Clone, Copy)]
+pub struct Openers<'a> {
+    pub identity: Option<&'a Path>,
+    pub passphrase_file: Option<&'a Path>,
+    /// A passphrase that is known already.
+    pub passphrase: Option<&'a Passphrase>,
+}
+
+fn openers(arguments: &FormatArguments) -> Openers<'_> {
+    Openers {
+        identity: arguments.identity.as_deref(),
+        passphrase_file: arguments.passphrase_file.as_deref(),
+        passphrase: None,
+    }
+}
+
+/// A keyset from a key file.
+pub struct Opened {
+    pub keyset: Keyset,
+    /// What the file is wrapped with.
+    pub lock: Option<LockKind>,
+    /// The passphrase that opened it.
+    pub passphrase: Option<Passphrase>,
+}
+
+/// Reads a keyset, unwrapping it if it is wrapped.
+pub fn keyset(path: &Path, openers: Openers<'_>) -> anyhow::Result<Opened> {
     let contents = read_secret(path)?;
     let in_file = || output::printable(path);
     if !wrapped::is_wrapped(&contents) {
-        return Ok((Keyset::parse(&contents).with_context(in_file)?, None));
+        let keyset = Keyset::parse(&contents).with_context(in_file)?;
+        return Ok(Opened { keyset, lock: None, passphrase: None });
     }
     let lock = wrapped::lock_kind(&contents).with_context(in_file)?;
-    let keyset = match (lock, &arguments.identity) {
+    let mut passphrase = None;
+    let keyset = match (lock, openers.identity) {
         (LockKind::Recipients, None) => {
             return Err(no_key(format!(
                 "{}: the keyset is wrapped for recipients; give --identity FILE with the age identity of one of them",
@@ -150,21 +210,24 @@ fn keyset(path: &Path, arguments: &FormatArguments) -> anyhow::Result<(Keyset, O
         (LockKind::Recipients, Some(identity)) => {
             let mut text = read_beside(identity, "the identity file")?;
             let text = IdentityText::new(std::mem::take(&mut *text));
-            let keyset = wrapped::unwrap(&contents, &Opener::IdentityFile(&text));
-            if matches!(keyset, Err(Error::IdentityFile { .. } | Error::IdentityFileEmpty)) {
-                return keyset
-                    .map(|keyset| (keyset, Some(lock)))
-                    .with_context(|| output::printable(identity));
+            match wrapped::unwrap(&contents, &Opener::IdentityFile(&text)) {
+                Err(error @ (Error::IdentityFile { .. } | Error::IdentityFileEmpty)) => {
+                    return Err(error).with_context(|| output::printable(identity));
+                }
+                keyset => keyset,
             }
-            keyset
         }
         (LockKind::Passphrase, _) => {
             let prompt = format!("Passphrase of {}: ", output::printable(path));
-            let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), &prompt)?;
-            wrapped::unwrap(&contents, &Opener::Passphrase(&passphrase))
+            let secret = match openers.passphrase {
+                Some(known) => Passphrase::new(known.text()?.as_bytes())?,
+                None => passphrase::existing(openers.passphrase_file, &prompt)?,
+            };
+            wrapped::unwrap(&contents, &Opener::Passphrase(passphrase.insert(secret)))
         }
     };
-    keyset.map(|keyset| (keyset, Some(lock))).with_context(in_file)
+    let keyset = keyset.with_context(in_file)?;
+    Ok(Opened { keyset, lock: Some(lock), passphrase })
 }
 
 fn raw_key(path: &Path) -> anyhow::Result<RawKey> {

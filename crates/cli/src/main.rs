@@ -23,6 +23,7 @@ fn main() -> std::process::ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
+            let error = arguments::with_missing_destination(error);
             // Help and version are printed this way too, and are no error.
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success };
             let _ = error.print();
@@ -50,6 +51,7 @@ fn main() -> std::process::ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Keygen(arguments) => commands::keygen::run(&arguments),
+        Command::Keys(arguments) => commands::keys::run(&arguments),
         Command::Encrypt(arguments) => commands::transform::encrypt(&arguments),
         Command::Decrypt(arguments) => commands::transform::decrypt(&arguments),
         Command::Verify(arguments) => commands::transform::verify(&arguments),

@@ -48,6 +48,13 @@ pub fn warn(text: impl Display) {
     }
 }
 
+/// A remedy on standard error, in a line of its own.
+pub fn hint(text: impl Display) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        tell(format_args!("hint: {text}"));
+    }
+}
+
 /// An error with its causes in one line. A cause that the words before it end with already is not repeated.
 pub fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();

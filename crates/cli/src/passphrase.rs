@@ -1,10 +1,10 @@
 //! Where a passphrase comes from: a file, the environment, or a prompt. Never an argument, which others can list.
 
-use crate::exit_code::no_key;
+use crate::exit_code::{no_key, usage};
 use crate::{keys, output};
 use anyhow::Context;
 use cipherloom::key::Passphrase;
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::Path;
 use zeroize::Zeroizing;
 
@@ -24,6 +24,18 @@ pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
     if let Some(passphrase) = given(file)? {
         return Ok(passphrase);
     }
+    ask_twice(prompt)
+}
+
+/// A passphrase that takes the place of another one, which may be in the environment.
+pub fn replacement(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
+    match file {
+        Some(path) => from_file(path),
+        None => ask_twice(prompt),
+    }
+}
+
+fn ask_twice(prompt: &str) -> anyhow::Result<Passphrase> {
     let first = read_hidden(prompt)?;
     let second = read_hidden("The same again: ")?;
     if *first != *second {
@@ -34,14 +46,64 @@ pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
 
 fn given(file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
     if let Some(path) = file {
-        let contents = keys::read_beside(path, "the passphrase file")?;
-        let passphrase = Passphrase::from_file(&contents).with_context(|| output::printable(path))?;
-        return Ok(Some(passphrase));
+        return from_file(path).map(Some);
     }
     let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
     let value = Zeroizing::new(value.into_encoded_bytes());
     Ok(Some(Passphrase::new(&value).context(VARIABLE)?))
 }
+
+fn from_file(path: &Path) -> anyhow::Result<Passphrase> {
+    if path == Path::new("-") {
+        return Passphrase::from_file(&first_line(&mut standard_input()?)?).context("standard input");
+    }
+    let contents = keys::read_beside(path, "the passphrase file")?;
+    Passphrase::from_file(&contents).with_context(|| output::printable(path))
+}
+
+/// Standard input without a buffer: what follows the passphrase is for others, and no copy of it stays behind.
+#[cfg(unix)]
+fn standard_input() -> anyhow::Result<impl Read> {
+    use std::os::fd::AsFd;
+    refuse_terminal()?;
+    Ok(std::fs::File::from(std::io::stdin().as_fd().try_clone_to_owned().context("standard input")?))
+}
+
+#[cfg(not(unix))]
+fn standard_input() -> anyhow::Result<impl Read> {
+    refuse_terminal()?;
+    Ok(std::io::stdin())
+}
+
+/// What is typed there would be shown.
+fn refuse_terminal() -> anyhow::Result<()> {
+    if std::io::stdin().is_terminal() {
+        return Err(usage(
+            "--passphrase-file - reads standard input, which is the terminal here; leave it out to be asked",
+        ));
+    }
+    Ok(())
+}
+
+/// The bytes up to the first newline, and no more.
+fn first_line(source: &mut impl Read) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+    // Room for every passphrase that is not too long: growing would leave a copy behind.
+    let mut line = Zeroizing::new(Vec::with_capacity(LONGEST_LINE));
+    let mut byte = Zeroizing::new([0]);
+    while line.len() < LONGEST_LINE {
+        match source.read(&mut *byte) {
+            Ok(0) => break,
+            Ok(_) if byte[0] == b'\n' => break,
+            Ok(_) => line.push(byte[0]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(no_key(format!("standard input: cannot read the passphrase: {error}"))),
+        }
+    }
+    Ok(line)
+}
+
+/// More bytes than any passphrase has.
+const LONGEST_LINE: usize = 4096;
 
 fn ask(prompt: &str) -> anyhow::Result<Passphrase> {
     Ok(Passphrase::new(read_hidden(prompt)?.as_bytes())?)

@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::progress::Progress;
-use cipherloom::{Error, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
+use cipherloom::{Dropped, Error, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -24,6 +24,8 @@ pub enum Style {
 pub struct Printer<'p> {
     pub style: Style,
     pub progress: &'p Progress,
+    /// Whether files are re-keyed where they are.
+    pub in_place: bool,
 }
 
 impl Observer for Printer<'_> {
@@ -44,18 +46,19 @@ impl Observer for Printer<'_> {
             // Where nothing can be written any more, the summary will tell.
             let _ = output::print_json(&EventLine::new(event));
         } else {
-            self.progress.aside(|| output::tell(sentence(event)));
+            self.progress.aside(|| output::tell(sentence(event, self.in_place)));
         }
     }
 }
 
-fn sentence(event: &Event<'_>) -> String {
+fn sentence(event: &Event<'_>, in_place: bool) -> String {
     let source = output::printable(event.source);
     match (&event.outcome, event.output) {
         (Outcome::Failed(error @ Error::OutputExists), Some(output)) => {
             format!("cipherloom: {}: {error}", output::printable(output))
         }
         (Outcome::Failed(error), _) => format!("cipherloom: {source}: {error}"),
+        (Outcome::Skipped, _) if in_place => format!("{source}: skipped, it opens with the new key"),
         (Outcome::Skipped, _) => format!("{source}: skipped, the name exists; not checked"),
         (Outcome::Done { .. }, Some(output)) => format!("{source} -> {}", output::printable(output)),
         (Outcome::Done { .. }, None) => format!("{source}: authentic"),
@@ -142,13 +145,20 @@ pub struct Report<'s> {
     links_passed_over: u64,
     special_passed_over: u64,
     excluded: u64,
+    dropped: Dropped,
+    #[serde(skip)]
+    in_place: bool,
 }
 
 impl<'s> Report<'s> {
     /// Of a run over a tree.
     pub fn of_tree(summary: &'s Summary, tree: &Tree, job: &Job<'_>) -> Report<'s> {
         let links_passed_over = if job.links == Links::Copy { 0 } else { tree.links.len() as u64 };
-        Report::of_run(summary, links_passed_over, tree.passed_over)
+        let in_place = cipherloom::is_in_place(tree, job);
+        // What is only read loses nothing, and what is encrypted has lost it before.
+        let is_carried = job.destination.is_some() && job.work.opening().is_none();
+        let dropped = if is_carried { tree.dropped } else { Dropped::default() };
+        Report { in_place, dropped, ..Report::of_run(summary, links_passed_over, tree.passed_over) }
     }
 
     /// Of a run that passed over so many links, and these others.
@@ -163,7 +173,15 @@ impl<'s> Report<'s> {
 
     /// Of a single stream.
     pub fn of_stream(summary: &'s Summary) -> Report<'s> {
-        Report { event: "summary", summary, links_passed_over: 0, special_passed_over: 0, excluded: 0 }
+        Report {
+            event: "summary",
+            summary,
+            links_passed_over: 0,
+            special_passed_over: 0,
+            excluded: 0,
+            dropped: Dropped::default(),
+            in_place: false,
+        }
     }
 
     /// Prints it in this style; `verb`: what was done, "encrypted".
@@ -179,6 +197,24 @@ impl<'s> Report<'s> {
         Ok(())
     }
 
+    fn dropped_sentence(&self) -> String {
+        let Dropped { owners, hard_links, holes, set_id } = self.dropped;
+        let parts: Vec<String> = [
+            (owners, "owner"),
+            (hard_links, "hard link"),
+            (holes, "file with holes"),
+            (set_id, "set-id or sticky bit"),
+        ]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| match what {
+            "file with holes" if number > 1 => format!("{number} files with holes"),
+            _ => output::count(number, what),
+        })
+        .collect();
+        if parts.is_empty() { String::new() } else { format!("not carried over: {}", parts.join(", ")) }
+    }
+
     fn sentence(&self, verb: &str) -> String {
         let Summary { files, bytes, skipped, failed, links, seconds, .. } = *self.summary;
         let mut text = format!("{verb} {}", output::count(files, "file"));
@@ -188,7 +224,13 @@ impl<'s> Report<'s> {
         }
         let special = output::count(self.special_passed_over, "special file");
         for (number, part) in [
-            (skipped, format!("{skipped} skipped (the name exists; not checked)")),
+            (
+                skipped,
+                match self.in_place {
+                    true => format!("{skipped} skipped (they open with the new key; not checked further)"),
+                    false => format!("{skipped} skipped (the name exists; not checked)"),
+                },
+            ),
             (links, format!("{} copied", output::count(links, "link"))),
             (
                 self.links_passed_over,
@@ -199,9 +241,10 @@ impl<'s> Report<'s> {
             ),
             (self.special_passed_over, format!("{special} passed over (FIFO, socket or device)")),
             (self.excluded, format!("{} left out by --include, --exclude or --shard", self.excluded)),
+            (1, self.dropped_sentence()),
             (failed, format!("{failed} FAILED")),
         ] {
-            if number > 0 {
+            if number > 0 && !part.is_empty() {
                 let _ = write!(text, "; {part}");
             }
         }

@@ -63,4 +63,16 @@ pub enum KeyFault {
         /// The smallest size.
         least: u32,
     },
+    /// The keyset has no key of that identifier.
+    #[error("is not there; `cipherloom keys list` shows those that are")]
+    Missing,
+    /// A key without its secret, or one that is not enabled, cannot become the primary.
+    #[error("is not enabled, so it cannot encrypt; enable it first")]
+    NotEnabled,
+    /// The key that encrypts.
+    #[error("is the primary key, which encrypts; promote another one first")]
+    Primary,
+    /// Its secret is gone.
+    #[error("is destroyed: only its identifier is left")]
+    Destroyed,
 }

@@ -242,6 +242,28 @@ impl Format {
         }
     }
 
+    /// Whether the key that seals opens the first segment of the stream that begins with `head`: the header and the first
+    /// segment of [`Format::layout`], or all of the stream (`is_whole`). `scratch`: as many bytes. False for formats that are
+    /// not authenticated.
+    ///
+    /// # Panics
+    /// If `scratch` is shorter than `head`.
+    #[must_use]
+    pub fn is_sealed_with(
+        &self,
+        associated_data: &[u8],
+        head: &[u8],
+        is_whole: bool,
+        scratch: &mut [u8],
+    ) -> bool {
+        let stream = match &self.kind {
+            Kind::Tink(format) => format.open_with_primary(associated_data, head),
+            Kind::Cobblestone(format) => format.open(associated_data, head),
+            Kind::OpenSsl(_) | Kind::Raw(_) => return false,
+        };
+        stream.is_ok_and(|stream| tink::try_first_segment(&stream, head, is_whole, scratch).is_ok())
+    }
+
     fn check_associated_data(&self, associated_data: &[u8]) -> Result<(), Error> {
         if associated_data.is_empty() || self.binds_associated_data() {
             return Ok(());

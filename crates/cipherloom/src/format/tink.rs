@@ -115,6 +115,13 @@ impl TinkFormat {
         Err(Error::FirstSegment)
     }
 
+    /// As [`TinkFormat::open`] if the primary key were the only one.
+    pub(super) fn open_with_primary(&self, associated_data: &[u8], head: &[u8]) -> Result<Stream, Error> {
+        let header_len = header_len(head)?;
+        let header = head.get(..header_len).filter(|_| self.keys[0].header_len() as usize == header_len);
+        self.stream(&self.keys[0], associated_data, header.ok_or(Error::WrongKey { format: NAME })?)
+    }
+
     fn stream(&self, key: &StreamingKey, associated_data: &[u8], header: &[u8]) -> Result<Stream, Error> {
         let (salt, prefix) = header[1..].split_at(key.derived_key_size() as usize);
         let mut derived = Zeroizing::new([0; 64]);
@@ -162,7 +169,7 @@ fn derived_len(key: &StreamingKey) -> usize {
 }
 
 /// Whether the stream's key opens its first segment, which is tried on a copy.
-fn try_first_segment(
+pub(super) fn try_first_segment(
     stream: &Stream,
     head: &[u8],
     is_whole: bool,

@@ -57,24 +57,16 @@ pub(super) struct Entry {
     pub(super) key: Option<StreamingKey>,
 }
 
+mod edit;
+
 impl Keyset {
     /// A keyset with one new key.
     ///
     /// # Errors
     /// [`Error::Random`] if the operating system gives no random bytes.
     pub fn generate(template: Template) -> Result<Self, Error> {
-        let key = template.generate()?;
-        let id = random_id()?;
-        let entry = Entry {
-            id,
-            status: KeyStatus::Enabled,
-            prefix: OutputPrefix::Raw,
-            material: MaterialType::Symmetric,
-            type_url: key.type_url().to_owned(),
-            value: key.serialize(),
-            key: Some(key),
-        };
-        Ok(Self { primary_id: id, keys: vec![entry] })
+        let entry = Entry::generate(template)?;
+        Ok(Self { primary_id: entry.id, keys: vec![entry] })
     }
 
     /// Reads Tink's JSON form of a keyset, as Tink for C++, Go, Java and Python write it.
@@ -151,6 +143,19 @@ impl Keyset {
 }
 
 impl Entry {
+    fn generate(template: Template) -> Result<Entry, Error> {
+        let key = template.generate()?;
+        Ok(Entry {
+            id: random_id()?,
+            status: KeyStatus::Enabled,
+            prefix: OutputPrefix::Raw,
+            material: MaterialType::Symmetric,
+            type_url: key.type_url().to_owned(),
+            value: key.serialize(),
+            key: Some(key),
+        })
+    }
+
     /// Parses the key itself if it is enabled; others are kept as they are.
     pub(super) fn understand(&mut self) -> Result<(), Error> {
         if self.status == KeyStatus::Enabled {

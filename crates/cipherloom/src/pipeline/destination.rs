@@ -6,6 +6,7 @@
 //! themselves.
 
 use super::folders::{Ending, Folders, Target, make_folder};
+use super::in_place::is_in_place;
 use super::job::{IfExists, Job, Links, Work};
 use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
@@ -22,6 +23,8 @@ pub(super) struct OutputTree {
     root: Target,
     /// Where the way to the root was there before.
     first_existing: PathBuf,
+    /// Whether it is the source too: each of its folders gets its own time back.
+    in_place: bool,
     /// How each of the tree's folders came about.
     folders: Vec<Origin>,
 }
@@ -49,7 +52,9 @@ pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
     }
     match &job.destination {
         None => Ok(()),
+        Some(_) if is_in_place(tree, job) => Ok(()),
         Some(destination) if tree.is_single_file => refuse_same_file(tree, job, destination),
+        Some(destination) if tree.is_several => refuse_nesting_of_several(tree, destination),
         Some(destination) => refuse_nesting(&tree.root, destination),
     }
 }
@@ -91,7 +96,7 @@ pub(super) fn prepare(
             tell(tree, destination, &directory.path, &error, tally, observer);
         }
     }
-    Ok(Some(OutputTree { root, first_existing, folders }))
+    Ok(Some(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders }))
 }
 
 /// Makes a folder in the one at `above`, which is kept in `parent` for the next one; false if it is there already.
@@ -159,6 +164,20 @@ fn refuse_same_file(tree: &Tree, job: &Job<'_>, destination: &Path) -> Result<()
     Ok(())
 }
 
+/// As [`refuse_nesting`] for what the user named in the root. The root itself may hold the destination, and not be it:
+/// outputs would get the names of their sources.
+fn refuse_nesting_of_several(tree: &Tree, destination: &Path) -> Result<(), Error> {
+    let is_root = matches!(fs::canonicalize(&tree.root), Ok(root) if root == resolve(destination));
+    if is_root && !tree.entries.is_empty() {
+        return Err(Error::SameFile);
+    }
+    let is_named = |directory: &&Directory| directory.path.components().count() == 1;
+    tree.directories
+        .iter()
+        .filter(is_named)
+        .try_for_each(|directory| refuse_nesting(&tree.root.join(&directory.path), destination))
+}
+
 /// Neither tree may lie in the other: outputs would become inputs, or replace them.
 fn refuse_nesting(source: &Path, destination: &Path) -> Result<(), Error> {
     let Ok(source) = fs::canonicalize(source) else { return Ok(()) };
@@ -220,6 +239,7 @@ pub(super) fn finish(
         let attributes = &directory.attributes;
         let ending = match outputs.folders.get(index) {
             Some(Origin::Made) => Ending::Made(attributes),
+            Some(Origin::Found) if outputs.in_place => Ending::Resumed(attributes),
             Some(Origin::Found) if job.if_exists == IfExists::Skip && index > 0 => {
                 Ending::Resumed(attributes)
             }

@@ -23,6 +23,10 @@ impl Input {
         self.len
     }
 
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
     /// Fills `buffer[..len]` from `offset`. `buffer` has one byte more: where the range ends at the listed end of the
     /// file, that byte is asked for too, so that growth is noticed without another system call.
     pub(super) fn read(&self, buffer: &mut [u8], len: usize, offset: u64) -> Result<(), Error> {

@@ -13,6 +13,7 @@ mod buffers;
 mod destination;
 mod draft;
 mod folders;
+mod in_place;
 mod input;
 mod job;
 mod key_file;
@@ -22,6 +23,7 @@ mod passage;
 mod pieces;
 mod queue;
 mod range;
+mod replaced_key;
 mod shared;
 mod single;
 mod source_file;
@@ -36,10 +38,12 @@ mod workers;
 
 pub use destination::check;
 pub use draft::Draft;
+pub use in_place::is_in_place;
 pub use job::{IfExists, Job, Links, Work};
 pub use key_file::write_key_file;
 pub use pieces::{Pieces, Workspace};
 pub use range::{SealedFile, open_range};
+pub use replaced_key::replace_key_file;
 pub use single::translate_stream;
 pub use source_file::SourceFile;
 pub use stable::{make_folders, sync_folders, sync_parents};
@@ -73,14 +77,20 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         let outcome = Outcome::Failed(&unlisted.error);
         observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
     }
+    let in_place = is_in_place(tree, job);
+    let job = &if in_place { in_place::settings(job) } else { job.clone() };
     let outputs = destination::prepare(tree, job, &tally, observer)?;
     let queue = Queue::new(plan);
-    let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
+    let run = Run { tree, plan, job, in_place, queue: &queue, tally: &tally, observer };
     // Whoever can stop the run may be able to do so from this thread only, so it goes on asking.
     on_watched_workers(plan.threads, &|| Worker::new(run).work(), &|| {
         observer.is_stopped();
     });
     if observer.is_stopped() {
+        // The folders are nobody's draft: what a stopped run replaced in them is there to stay.
+        if let Some(outputs) = outputs.as_ref().filter(|_| in_place) {
+            destination::finish(tree, job, outputs, &tally, observer);
+        }
         return Ok(tally.summary(0, start.elapsed().as_secs_f64()));
     }
     let links = destination::copy_links(tree, job, &tally, observer);

@@ -32,6 +32,27 @@ impl Output {
         self.file().sync_all().map_err(|error| Error::io("force the output to stable storage", error))
     }
 
+    /// Gives the output the owner and group of `source`, as far as this process may.
+    #[cfg(unix)]
+    pub(super) fn take_owner_of(&self, source: &File) -> Result<(), Error> {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let owner = |file: &File| {
+            let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
+            Ok((metadata.uid(), metadata.gid()))
+        };
+        let (wanted, given) = (owner(source)?, owner(self.file())?);
+        if wanted != given {
+            // Only root may give a file away; whoever else replaces it owns it, as with every editor.
+            let _ = fchown(self.file(), Some(wanted.0), Some(wanted.1));
+        }
+        Ok(())
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn take_owner_of(&self, _source: &File) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Gives the output its attributes and its final name. `granted` remembers which permissions new files get by
     /// themselves, so that the usual case costs no system call.
     pub(super) fn commit(

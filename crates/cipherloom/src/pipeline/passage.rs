@@ -82,9 +82,13 @@ impl Passage {
         self.advance(0..self.segments, buffers, at_hand, observer)
     }
 
-    /// Checks that the source is still what was listed, and hands out the complete output.
-    pub(super) fn finish(self) -> Result<Option<Output>, Error> {
+    /// Checks that the source is still what was listed, and hands out the complete output. `replaces`: it takes the
+    /// source's place, and its owner with it where the system allows that.
+    pub(super) fn finish(self, replaces: bool) -> Result<Option<Output>, Error> {
         self.files.input.check_unchanged()?;
+        if let Some(output) = self.files.output.as_ref().filter(|_| replaces) {
+            output.take_owner_of(self.files.input.file())?;
+        }
         Ok(self.files.output)
     }
 }

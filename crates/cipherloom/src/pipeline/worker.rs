@@ -3,6 +3,7 @@
 
 use super::buffers::Buffers;
 use super::folders::{Folders, Granted};
+use super::in_place::is_done;
 use super::input::Input;
 use super::job::{IfExists, Job};
 use super::output::Output;
@@ -22,6 +23,8 @@ pub(super) struct Run<'r> {
     pub(super) tree: &'r Tree,
     pub(super) plan: &'r Plan,
     pub(super) job: &'r Job<'r>,
+    /// Whether each file is re-keyed where it is.
+    pub(super) in_place: bool,
     pub(super) queue: &'r Queue<'r>,
     pub(super) tally: &'r Tally,
     pub(super) observer: &'r dyn Observer,
@@ -115,6 +118,12 @@ impl<'r> Worker<'r> {
     /// Opens the entry and its output; `None` if it is to be skipped.
     fn begin(&mut self, entry: &Entry) -> Result<Option<(Passage, usize)>, Error> {
         let Some((input, output)) = self.open(entry)? else { return Ok(None) };
+        if self.run.in_place
+            && let Some(format) = self.run.job.work.sealing()
+            && is_done(format, &input, &mut self.buffers)?
+        {
+            return Ok(None);
+        }
         Passage::begin(self.run.job.work, self.run.plan.run_len, input, output, &mut self.buffers).map(Some)
     }
 
@@ -165,7 +174,7 @@ impl<'r> Worker<'r> {
     }
 
     fn commit(&mut self, entry: &Entry, passage: Passage) -> Result<(), Error> {
-        match passage.finish()? {
+        match passage.finish(self.run.in_place)? {
             Some(output) => self.commit_output(entry, output),
             None => Ok(()),
         }

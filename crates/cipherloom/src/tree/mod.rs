@@ -6,16 +6,18 @@
 
 pub mod address;
 
+mod dropped;
 mod named;
 mod selection;
 mod shard;
 mod walk;
 
+pub use dropped::Dropped;
 pub use selection::Selection;
 pub use shard::Shard;
 
 use crate::Error;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::Permissions;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -91,10 +93,14 @@ pub struct Tree {
     pub links: Vec<Link>,
     /// What was passed over.
     pub passed_over: PassedOver,
+    /// What the files have that outputs do not carry over.
+    pub dropped: Dropped,
     /// What could not be listed.
     pub unlisted: Vec<Unlisted>,
     /// True if the tree is one file named by the user, not a folder.
     pub is_single_file: bool,
+    /// True if the tree is files and folders named by the user, side by side in the root, which itself is no part of it.
+    pub is_several: bool,
 }
 
 impl Tree {
@@ -117,6 +123,19 @@ impl Tree {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Tree, Error> {
         walk::list(source, selection, is_stopped)
+    }
+
+    /// The tree of these files and folders, which are all in the folder `root`, with everything below them. A symbolic link
+    /// among them is passed over like any other.
+    ///
+    /// # Errors
+    /// If `root` cannot be read; trouble with what is in it goes to [`Tree::unlisted`].
+    pub fn list_several<'n>(
+        root: &Path,
+        names: impl IntoIterator<Item = &'n OsStr>,
+        selection: &Selection,
+    ) -> Result<Tree, Error> {
+        walk::list_several(root, &mut names.into_iter(), selection)
     }
 
     /// The tree of these `files` alone, relative paths below the folder `root`: a share of a listing made elsewhere. Each

@@ -1,7 +1,8 @@
 //! A tree of files that are known by name: a share of a larger tree that somebody else has listed.
 
+use super::dropped::Process;
 use super::walk::{attributes, empty_tree};
-use super::{Attributes, Directory, Entry, Tree, Unlisted};
+use super::{Attributes, Directory, Entry, Link, Tree, Unlisted};
 use crate::Error;
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -18,26 +19,38 @@ pub(super) fn named(root: &Path, files: &[PathBuf], is_stopped: &dyn Fn() -> boo
     let mut files: Vec<&PathBuf> = files.iter().collect();
     files.sort_unstable_by_key(|file| (file.parent(), file.file_name()));
     files.dedup();
+    let process = Process::this();
     for file in files {
         if is_stopped() {
             return Err(Error::Stopped);
         }
-        if let Err(error) = add(&mut tree, &mut known, file) {
+        if let Err(error) = add(&mut tree, &mut known, file, process) {
             tree.unlisted.push(Unlisted { path: root.join(file), error });
         }
     }
     Ok(tree)
 }
 
-fn add(tree: &mut Tree, known: &mut HashMap<PathBuf, u32>, file: &Path) -> Result<(), Error> {
+fn add(
+    tree: &mut Tree,
+    known: &mut HashMap<PathBuf, u32>,
+    file: &Path,
+    process: Process,
+) -> Result<(), Error> {
     let is_below = file.components().all(|component| matches!(component, Component::Normal(_)));
     let name = file.file_name().filter(|_| is_below).ok_or(Error::NeitherFileNorFolder)?.to_owned();
     let metadata = look_at(tree, file)?;
+    if metadata.is_symlink() {
+        let directory = directory(tree, known, file.parent().unwrap_or(Path::new("")))?;
+        tree.links.push(Link { directory, name });
+        return Ok(());
+    }
     if !metadata.is_file() {
         return Err(Error::NeitherFileNorFolder);
     }
     let directory = directory(tree, known, file.parent().unwrap_or(Path::new("")))?;
     let attributes: Attributes = attributes(&metadata);
+    tree.dropped.count(&metadata, process);
     tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
     Ok(())
 }
@@ -102,8 +115,12 @@ mod tests {
             fs::write(root.join("folder/two"), b"2").unwrap();
             names.push(PathBuf::from("link/two"));
         }
+        let failed = names.len() - 1;
+        #[cfg(unix)]
+        names.push(PathBuf::from("link"));
         let tree = Tree::named(root, &names, &|| false).unwrap();
-        assert_eq!((tree.entries.len(), tree.unlisted.len()), (1, names.len() - 1));
+        assert_eq!((tree.entries.len(), tree.unlisted.len()), (1, failed));
+        assert_eq!(tree.links.len(), usize::from(cfg!(unix)), "a link is one, as in a listing");
         assert!(matches!(Tree::named(root, &names, &|| true), Err(Error::Stopped)));
     }
 }

@@ -1,9 +1,10 @@
 //! Lists a tree with the standard library's folder reading (portable; relative to folder handles where the system
 //! has them), parents before children, without recursion so that depth costs no stack.
 
+use super::dropped::{Dropped, Process};
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,18 +26,51 @@ pub(super) fn list(
         return Err(Error::NeitherFileNorFolder);
     }
     let mut tree = empty_tree(source.to_owned(), attributes(&metadata), false);
-    let mut next = 0;
+    list_from(&mut tree, 0, selection, is_stopped)?;
+    Ok(tree)
+}
+
+pub(super) fn list_several(
+    root: &Path,
+    names: &mut dyn Iterator<Item = &OsStr>,
+    selection: &Selection,
+) -> Result<Tree, Error> {
+    let metadata = fs::metadata(root).map_err(|error| Error::io("read the source", error))?;
+    let mut tree = empty_tree(root.to_owned(), attributes(&metadata), false);
+    tree.is_several = true;
+    let process = Process::this();
+    for name in names {
+        let path = root.join(name);
+        let place = Place { directory: 0, relative: Path::new(""), name: name.to_owned(), process };
+        let added = fs::symlink_metadata(&path)
+            .map_err(|error| (path, error))
+            .and_then(|found| add(&mut tree, selection, place, Ok(found.file_type()), || Ok(found)));
+        if let Err((path, error)) = added {
+            tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
+        }
+    }
+    list_from(&mut tree, 1, selection, &|| false)?;
+    Ok(tree)
+}
+
+/// Lists the folders from the one of this index on, and those below them.
+fn list_from(
+    tree: &mut Tree,
+    mut next: usize,
+    selection: &Selection,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<(), Error> {
     while next < tree.directories.len() {
         if is_stopped() {
             return Err(Error::Stopped);
         }
-        if let Err(error) = list_directory(&mut tree, next, selection, is_stopped) {
+        if let Err(error) = list_directory(tree, next, selection, is_stopped) {
             let path = tree.root.join(&tree.directories[next].path);
             tree.unlisted.push(Unlisted { path, error: Error::io("read the folder", error) });
         }
         next += 1;
     }
-    if is_stopped() { Err(Error::Stopped) } else { Ok(tree) }
+    if is_stopped() { Err(Error::Stopped) } else { Ok(()) }
 }
 
 fn single_file(source: &Path, metadata: &Metadata, selection: &Selection) -> Result<Tree, Error> {
@@ -48,6 +82,7 @@ fn single_file(source: &Path, metadata: &Metadata, selection: &Selection) -> Res
     let folder_metadata = fs::metadata(&folder).map_err(|error| Error::io("read the folder", error))?;
     let mut tree = empty_tree(folder, attributes(&folder_metadata), true);
     if selection.takes_file(Path::new(&name)) {
+        tree.dropped.count(metadata, Process::this());
         tree.entries.push(Entry {
             directory: 0,
             name,
@@ -67,8 +102,10 @@ pub(super) fn empty_tree(root: PathBuf, attributes: Attributes, is_single_file: 
         entries: Vec::new(),
         links: Vec::new(),
         passed_over: super::PassedOver::default(),
+        dropped: Dropped::default(),
         unlisted: Vec::new(),
         is_single_file,
+        is_several: false,
     }
 }
 
@@ -80,6 +117,7 @@ fn list_directory(
     is_stopped: &dyn Fn() -> bool,
 ) -> io::Result<()> {
     let relative = tree.directories[index].path.clone();
+    let process = Process::this();
     let directory = u32::try_from(index).map_err(|_| io::Error::other("more than 2^32 folders"))?;
     for (position, item) in fs::read_dir(tree.root.join(&relative))?.enumerate() {
         if position % ITEMS_BETWEEN == ITEMS_BETWEEN - 1 && is_stopped() {
@@ -87,7 +125,7 @@ fn list_directory(
         }
         // Here the folder itself cannot be read on. What goes wrong with one item concerns that one only.
         let item = item?;
-        let place = Place { directory, relative: &relative, name: item.file_name() };
+        let place = Place { directory, relative: &relative, name: item.file_name(), process };
         if let Err((path, error)) = add(tree, selection, place, item.file_type(), || item.metadata()) {
             tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
         }
@@ -101,6 +139,7 @@ struct Place<'p> {
     /// The folder's path below the root.
     relative: &'p Path,
     name: OsString,
+    process: Process,
 }
 
 /// Adds one item. `kind` fails where the file system does not say it with the name, and the name has vanished meanwhile.
@@ -111,7 +150,7 @@ fn add(
     kind: io::Result<FileType>,
     metadata: impl FnOnce() -> io::Result<Metadata>,
 ) -> Result<(), (PathBuf, io::Error)> {
-    let Place { directory, relative, name } = place;
+    let Place { directory, relative, name, process } = place;
     let whole_path = |root: &Path| root.join(relative).join(&name);
     let kind = kind.map_err(|error| (whole_path(&tree.root), error))?;
     if !selection.takes_everything() {
@@ -135,6 +174,7 @@ fn add(
     if kind.is_dir() {
         tree.directories.push(Directory { path: relative.join(&name), attributes });
     } else {
+        tree.dropped.count(&metadata, process);
         tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
     }
     Ok(())
@@ -198,7 +238,8 @@ mod tests {
             let mut tree = empty_tree(folder.path().to_owned(), attributes(&metadata), false);
             let gone = || io::Error::from(io::ErrorKind::NotFound);
             let mut add = |name: &str, kind, looked: io::Result<Metadata>| {
-                let place = Place { directory: 0, relative: Path::new("a"), name: name.into() };
+                let process = Process::this();
+                let place = Place { directory: 0, relative: Path::new("a"), name: name.into(), process };
                 add(&mut tree, selection, place, kind, || looked)
                     .map_err(|(path, error)| (path, error.kind()))
             };
@@ -208,6 +249,24 @@ mod tests {
             assert_eq!(add("here", Ok(metadata.file_type()), Ok(metadata.clone())), Ok(()));
             assert_eq!((tree.entries.len(), tree.total_bytes()), (1, 2));
         }
+    }
+
+    #[test]
+    fn several_names_are_a_tree_without_what_lies_beside_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        for name in ["a/b/deep", "top", "beside"] {
+            fs::write(root.join(name), b"1").unwrap();
+        }
+        let names = ["a", "top", "missing"].map(OsStr::new);
+        let tree = Tree::list_several(root, names, &Selection::default()).unwrap();
+        let mut paths: Vec<_> = tree.entries.iter().map(|entry| tree.relative_path(entry)).collect();
+        paths.sort();
+        assert_eq!(paths, [PathBuf::from("a/b/deep"), PathBuf::from("top")]);
+        let folders: Vec<_> = tree.directories.iter().map(|directory| directory.path.clone()).collect();
+        assert_eq!(folders, ["", "a", "a/b"].map(PathBuf::from));
+        assert_eq!((tree.unlisted.len(), tree.is_several), (1, true));
     }
 
     #[test]

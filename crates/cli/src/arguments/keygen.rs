@@ -15,7 +15,7 @@ pub struct KeygenArguments {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Kind and segment size of the key
-    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true)]
+    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true, value_parser = super::template_values())]
     pub template: Template,
     /// Wrap the keyset with a passphrase (asked for, or from --passphrase-file or CIPHERLOOM_PASSPHRASE)
     #[arg(long, conflicts_with = "recipient")]

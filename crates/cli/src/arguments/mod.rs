@@ -1,11 +1,16 @@
 //! The command line, as types. Each command's arguments stand in a file of their own.
 
 mod keygen;
+mod keys;
 mod lcp;
 mod lcp_licence;
 mod transform;
 
 pub use keygen::KeygenArguments;
+pub use keys::{
+    KeyFileArguments, KeysAddArguments, KeysArguments, KeysCommand, KeysIdArguments, KeysListArguments,
+    KeysPassphraseArguments,
+};
 pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, NotifyVersion};
 pub use lcp_licence::{
     LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments, RunningArguments,
@@ -16,14 +21,18 @@ pub use transform::{
     StoreArguments, TreeArguments, VerifyArguments,
 };
 
+use crate::exit_code::ExitCode;
 use cipherloom::key::Template;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
+use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Encrypt, verify, decrypt and re-key trees of files on every core, in formats that others can open.
 #[derive(Debug, Parser)]
-#[command(name = "cipherloom", version, max_term_width = 100, arg_required_else_help = true, after_help = EXAMPLES)]
+#[command(name = "cipherloom", version, max_term_width = 100, arg_required_else_help = true, after_help = overview())]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -37,10 +46,38 @@ Examples:
 
 `cipherloom help COMMAND` tells more about each command, `cipherloom man` prints the manual page.";
 
+/// Whoever names one path has forgotten the last one. The parser takes that for the destination, since sources may be
+/// several, and would ask for a source.
+pub fn with_missing_destination(mut error: clap::Error) -> clap::Error {
+    const SOURCES: &str = "<SRC>...";
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.clone(),
+        _ => return error,
+    };
+    let writes = error.get(ContextKind::Usage).is_some_and(|usage| usage.to_string().contains("<DST>"));
+    if writes && missing.iter().any(|name| name == SOURCES) && missing.iter().all(|name| name != "<DST>") {
+        let rename = |name: String| if name == SOURCES { "<DST>".to_owned() } else { name };
+        let missing = missing.into_iter().map(rename).collect();
+        error.insert(ContextKind::InvalidArg, ContextValue::Strings(missing));
+    }
+    error
+}
+
+/// Examples and exit codes, below the list of commands.
+fn overview() -> String {
+    let mut text = format!("{EXAMPLES}\n\nExit codes:");
+    for (code, meaning) in ExitCode::ALL {
+        let _ = write!(text, "\n  {:>3}  {meaning}", code as u8);
+    }
+    text
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a key file (a Tink keyset), plain or wrapped with age
     Keygen(KeygenArguments),
+    /// Show and change key files: more keys, another primary key, another passphrase
+    Keys(KeysArguments),
     /// Encrypt a file or a folder
     Encrypt(EncryptArguments),
     /// Decrypt a file or a folder
@@ -72,6 +109,11 @@ pub enum Command {
     Floor(FloorArguments),
 }
 
+/// Key templates by name, so that help and completions list them.
+pub(crate) fn template_values() -> impl TypedValueParser<Value = Template> {
+    PossibleValuesParser::new(Template::ALL.map(Template::name)).try_map(|name| name.parse::<Template>())
+}
+
 impl Command {
     /// Whether the user wants errors only of a command over a tree.
     pub fn is_quiet(&self) -> bool {
@@ -98,7 +140,7 @@ pub struct PlanArguments {
     #[arg(long, value_enum, default_value_t)]
     pub format: FormatName,
     /// Kind and segment size of the key, for tink
-    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true)]
+    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true, value_parser = template_values())]
     pub template: Template,
     /// Cipher for raw and openssl
     #[arg(long, value_enum, value_name = "CIPHER")]
@@ -127,7 +169,7 @@ pub struct InspectArguments {
 #[derive(Debug, Args)]
 pub struct DevicesArguments {
     /// Check every GPU against the CPU under validation layers, and show what these say
-    #[arg(long)]
+    #[arg(long, hide = cfg!(not(feature = "gpu")))]
     pub validate: bool,
     /// Print one JSON object
     #[arg(long)]

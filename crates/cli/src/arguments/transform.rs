@@ -5,7 +5,7 @@ use cipherloom::{Selection, Shard};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 #[derive(Debug, Args)]
@@ -32,6 +32,7 @@ pub struct EncryptArguments {
         default_value_t,
         value_name = "TEMPLATE",
         ignore_case = true,
+        value_parser = super::template_values(),
         requires = "new_key",
         conflicts_with = "key"
     )]
@@ -84,8 +85,12 @@ pub struct VerifyArguments {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  cipherloom rekey sealed resealed --key old.json --to new.json")]
+Examples:
+  cipherloom rekey sealed resealed --key old.json --to new.json
+  cipherloom rekey sealed sealed --key old.json --to new.json --if-exists overwrite
+
+The second re-keys in place: each file is replaced when its output is complete and on disk.
+A repeated run skips the files that open with the new key already.")]
 pub struct RekeyArguments {
     #[command(flatten)]
     pub tree: TreeArguments,
@@ -94,6 +99,9 @@ pub struct RekeyArguments {
     /// The key file to encrypt under (Tink keyset, plain or wrapped; for cobblestone a raw key)
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
+    /// Read the passphrase of the --to key file from the first line of FILE; default: the same as for --key
+    #[arg(long, value_name = "FILE")]
+    pub to_passphrase_file: Option<PathBuf>,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -112,9 +120,16 @@ pub struct FloorArguments {
 
 #[derive(Debug, Args)]
 pub struct TreeArguments {
-    /// The file or folder to read; `-` for standard input; s3://, gs:// or az://BUCKET/PREFIX
-    #[arg(value_name = "SRC")]
-    pub source: PathBuf,
+    /// The file or folder to read; `-` for standard input; s3://, gs:// or az://BUCKET/PREFIX. Several, all in one folder,
+    /// go to an existing DST, each under its own name
+    #[arg(value_name = "SRC", required = true)]
+    pub sources: Vec<PathBuf>,
+    /// Take only the files that FILE lists, a path below SRC on each line; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub files_from: Option<PathBuf>,
+    /// As --files-from, each path ended by a zero byte, as by `find -print0`
+    #[arg(long, value_name = "FILE", conflicts_with = "files_from")]
+    pub files_from0: Option<PathBuf>,
     /// Take only files whose name (or path, if GLOB has a `/`) matches (repeatable)
     #[arg(long, value_name = "GLOB")]
     pub include: Vec<String>,
@@ -127,6 +142,11 @@ pub struct TreeArguments {
 }
 
 impl TreeArguments {
+    /// The first of the sources, which is the only one mostly.
+    pub fn source(&self) -> &Path {
+        &self.sources[0]
+    }
+
     /// What of the tree takes part.
     pub fn selection(&self) -> Result<Selection, cipherloom::Error> {
         Ok(Selection::new(&self.include, &self.exclude)?.in_shard(self.shard))
@@ -136,7 +156,7 @@ impl TreeArguments {
 #[derive(Debug, Args)]
 pub struct OutputArguments {
     /// The folder (or file, if SRC is one) to write; `-` for standard output; s3://, gs:// or az://BUCKET/PREFIX
-    #[arg(value_name = "DST")]
+    #[arg(value_name = "DST", required = true)]
     pub destination: PathBuf,
     /// What to do where an output exists; `skip` resumes a stopped run
     #[arg(
@@ -166,13 +186,13 @@ pub struct FormatArguments {
     /// The format of the encrypted side
     #[arg(long, value_enum, default_value_t, help_heading = "Format and keys")]
     pub format: FormatName,
-    /// Key file for tink: a keyset (JSON), plain or wrapped in an age file
-    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
+    /// Key file for tink: a keyset (JSON), plain or wrapped in an age file [env: CIPHERLOOM_KEY]
+    #[arg(long, short = 'k', value_name = "FILE", help_heading = "Format and keys")]
     pub key: Option<PathBuf>,
     /// Age identity file that opens a wrapped key file
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub identity: Option<PathBuf>,
-    /// Read the passphrase from the first line of FILE (else CIPHERLOOM_PASSPHRASE, else a prompt)
+    /// Read the passphrase from the first line of FILE, `-` for standard input (else CIPHERLOOM_PASSPHRASE, else a prompt)
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub passphrase_file: Option<PathBuf>,
     /// Key file for raw and cobblestone: hex digits, or the bytes themselves
@@ -227,11 +247,12 @@ pub struct StoreArguments {
         value_name = "N",
         value_parser = positive::<NonZeroUsize>,
         default_value = "64",
-        help_heading = "Running"
+        help_heading = "Running",
+        hide = cfg!(not(feature = "stores"))
     )]
     pub in_flight: NonZeroUsize,
     /// How often a request that a store could not answer is repeated, with waits that double
-    #[arg(long, value_name = "N", default_value = "10", help_heading = "Running")]
+    #[arg(long, value_name = "N", default_value = "10", help_heading = "Running", hide = cfg!(not(feature = "stores")))]
     pub retries: usize,
 }
 

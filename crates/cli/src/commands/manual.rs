@@ -2,7 +2,7 @@
 
 use crate::arguments::Arguments;
 use crate::exit_code::ExitCode;
-use crate::{output, passphrase};
+use crate::{keys, output, passphrase};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
@@ -45,6 +45,7 @@ fn page() -> io::Result<Vec<u8>> {
         ".TP\n\\fB{}\\fR\nThe passphrase, where one is needed and no file is named.",
         passphrase::VARIABLE
     )?;
+    writeln!(page, ".TP\n\\fB{}\\fR\nThe key file, where \\fB\\-\\-key\\fR is not given.", keys::VARIABLE)?;
     writeln!(
         page,
         ".TP\n\\fBXDG_CACHE_HOME\\fR\nWhere the figures of \\fBcipherloom calibrate\\fR are kept."

@@ -3,7 +3,7 @@
 use super::keygen::{FirstKey, NewKey, Wrapping};
 use super::nothing::Nothing;
 use super::stores::{self, StoreRun};
-use super::{plan, stream};
+use super::{in_place, plan, sources, stream, suffix};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
     IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments,
@@ -102,9 +102,10 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let (from, to) = keys::formats(&arguments.format, &arguments.to, device::engine(&machine))?;
+    let (from, to) = keys::formats(arguments, device::engine(&machine))?;
     let (from, to) = (Arc::new(from), Arc::new(to));
-    let job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
+    let mut job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
+    in_place::prepare(&mut job, &source)?;
     let run = Run {
         verb: "re-keyed",
         job,
@@ -142,14 +143,17 @@ pub enum Source {
 
 impl Source {
     pub fn look(arguments: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Source> {
-        if arguments.source == Path::new("-") {
+        if let Some(tree) = sources::list(arguments)? {
+            return Ok(Source::Tree(tree));
+        }
+        if arguments.source() == Path::new("-") {
             return Ok(Source::StandardInput);
         }
-        stores::refuse_misspelt(&arguments.source)?;
-        if address::is_address(&arguments.source) {
+        stores::refuse_misspelt(arguments.source())?;
+        if address::is_address(arguments.source()) {
             return stores::look(arguments, stores).map(Source::Listing);
         }
-        let path = address::without_scheme(&arguments.source);
+        let path = address::without_scheme(arguments.source());
         let tree = Tree::list(path, &arguments.selection()?);
         tree.map(Source::Tree).with_context(|| output::printable(path))
     }
@@ -238,6 +242,9 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
         return Ok(());
     }
     stream::refuse_special(destination)?;
+    if let Source::Tree(tree) = source {
+        sources::refuse_missing_folder(tree, destination)?;
+    }
     let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
     if let Source::Tree(Tree { is_single_file: true, .. }) = source
         && !is_folder
@@ -306,6 +313,7 @@ impl Run<'_> {
             return stream::to_standard_output(verb, &tree, &job, common, new_key);
         }
         nothing.of_tree(&tree, &job, verb)?;
+        suffix::hint(&tree, &job);
         let plan = job.plan(&tree, machine, common.machine.threads);
         device::settle(&plan);
         let style = style(common);
@@ -325,7 +333,7 @@ impl Run<'_> {
             output::tell(plan::table(&plan, segment).trim_end());
         }
         let progress = Progress::default();
-        let printer = Printer { style, progress: &progress };
+        let printer = Printer { style, progress: &progress, in_place: cipherloom::is_in_place(&tree, &job) };
         let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
         let ended = match style {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),

@@ -32,9 +32,9 @@ pub(super) fn access(arguments: &StoreArguments) -> Access {
 /// Looks at the source, which is in a store.
 pub fn look(tree: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Found> {
     let selection = tree.selection()?;
-    let place = Place::open(&tree.source, access(stores));
+    let place = Place::open(tree.source(), access(stores));
     let inventory = place.and_then(|place| Inventory::open(&place, selection));
-    Ok(Found(inventory.with_context(|| output::printable(&tree.source))?))
+    Ok(Found(inventory.with_context(|| output::printable(tree.source()))?))
 }
 
 /// Says what encrypting this to a store takes.
@@ -83,7 +83,7 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
         output::tell(plan::Planned::of_run(&inventory, None, &errand).table().trim_end());
     }
     let progress = Progress::default();
-    let printer = Printer { style, progress: &progress };
+    let printer = Printer { style, progress: &progress, in_place: false };
     let work = || cipherloom_stores::run(&inventory, &errand, &interrupt.watching(&printer));
     let ended = match style {
         Style::Plain => progress.shown_while_listed(&|| inventory.found(), work),
