@@ -13,6 +13,7 @@ mod walk;
 
 pub use selection::Selection;
 pub use shard::Shard;
+pub(crate) use walk::is_temporary;
 
 use crate::Error;
 use std::ffi::OsString;
@@ -67,6 +68,8 @@ pub struct PassedOver {
     pub special: u64,
     /// Files and folders that the selection left out.
     pub excluded: u64,
+    /// Temporary files of runs that were killed: `.cipherloom-` and 16 hexadecimal digits.
+    pub leftovers: u64,
 }
 
 /// A part of the tree that could not be listed; the rest was.

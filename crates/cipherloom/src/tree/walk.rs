@@ -3,7 +3,7 @@
 
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, FileType, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -126,6 +126,10 @@ fn add(
         tree.links.push(Link { directory, name });
         return Ok(());
     }
+    if kind.is_file() && is_temporary(&name) {
+        tree.passed_over.leftovers += 1;
+        return Ok(());
+    }
     if !kind.is_dir() && !kind.is_file() {
         tree.passed_over.special += 1;
         return Ok(());
@@ -138,6 +142,12 @@ fn add(
         tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
     }
     Ok(())
+}
+
+/// Whether the pipeline gave this name to an output that was not complete.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    let digits = name.as_encoded_bytes().strip_prefix(b".cipherloom-");
+    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 pub(super) fn attributes(metadata: &Metadata) -> Attributes {
@@ -167,6 +177,9 @@ mod tests {
         fs::create_dir_all(root.join("a/b")).unwrap();
         fs::write(root.join("a/b/deep"), b"12345").unwrap();
         fs::write(root.join("top"), b"1").unwrap();
+        // What a killed run leaves behind is no content; a name that only begins like it is.
+        fs::write(root.join(".cipherloom-0123456789abcdef"), b"half of it").unwrap();
+        fs::write(root.join(".cipherloom-notes"), b"").unwrap();
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("top", root.join("link")).unwrap();
@@ -176,7 +189,8 @@ mod tests {
         assert_eq!(tree.total_bytes(), 6);
         let mut paths: Vec<_> = tree.entries.iter().map(|entry| tree.relative_path(entry)).collect();
         paths.sort();
-        assert_eq!(paths, [PathBuf::from("a/b/deep"), PathBuf::from("top")]);
+        assert_eq!(paths, [".cipherloom-notes", "a/b/deep", "top"].map(PathBuf::from));
+        assert_eq!(tree.passed_over.leftovers, 1);
         #[cfg(unix)]
         assert_eq!((tree.links.len(), tree.passed_over.special), (1, 1));
         for (index, directory) in tree.directories.iter().enumerate().skip(1) {
