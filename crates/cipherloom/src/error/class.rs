@@ -51,6 +51,7 @@ impl Error {
             | SuffixMissing { .. } => ErrorClass::Usage,
             KeysetSyntax { .. }
             | KeysetEncrypted
+            | KeysetBinary
             | KeysetEmpty
             | KeysetPrimary { .. }
             | KeysetDuplicate { .. }
@@ -63,6 +64,7 @@ impl Error {
             | Recipient { .. }
             | IdentityFile { .. }
             | IdentityFileEmpty
+            | IdentityFileEncrypted
             | PassphraseNeeded
             | IdentityNeeded
             | WrongPassphrase
