@@ -13,15 +13,31 @@ pub const VARIABLE: &str = "CIPHERLOOM_PASSPHRASE";
 
 /// A passphrase for a secret that exists already.
 pub fn existing(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
-    match given(file)? {
+    match given(file, Return::IsLeftOut)? {
         Some(passphrase) => Ok(passphrase),
         None => ask(prompt),
     }
 }
 
+/// A passphrase for the format openssl: of the same file, `openssl enc -pass file:FILE` must make the same key.
+pub fn of_openssl(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
+    match given(file, Return::Belongs)? {
+        Some(passphrase) => Ok(passphrase),
+        None => ask(prompt),
+    }
+}
+
+/// What is done with a carriage return at the end of a passphrase file's first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Return {
+    IsLeftOut,
+    /// It belongs to the passphrase, as openssl reads it.
+    Belongs,
+}
+
 /// A passphrase for a new secret: at a prompt it is asked for twice.
 pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
-    if let Some(passphrase) = given(file)? {
+    if let Some(passphrase) = given(file, Return::IsLeftOut)? {
         return Ok(passphrase);
     }
     let first = read_hidden(prompt)?;
@@ -32,10 +48,22 @@ pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
     Ok(Passphrase::new(first.as_bytes())?)
 }
 
-fn given(file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
+fn given(file: Option<&Path>, at_end: Return) -> anyhow::Result<Option<Passphrase>> {
     if let Some(path) = file {
         let contents = keys::read_beside(path, "the passphrase file")?;
-        let passphrase = Passphrase::from_file(&contents).with_context(|| output::printable(path))?;
+        let mut line = contents.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if let Some(stem) = line.strip_suffix(b"\r") {
+            let words = match at_end {
+                Return::IsLeftOut => "is not part of the passphrase",
+                Return::Belongs => "is part of the passphrase, as for `openssl enc -pass file:`",
+            };
+            output::warn(format_args!(
+                "{}: the carriage return at the end of the first line {words}",
+                output::printable(path)
+            ));
+            line = if at_end == Return::IsLeftOut { stem } else { line };
+        }
+        let passphrase = Passphrase::new(line).with_context(|| output::printable(path))?;
         return Ok(Some(passphrase));
     }
     let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };

@@ -142,13 +142,18 @@ pub struct Report<'s> {
     links_passed_over: u64,
     special_passed_over: u64,
     excluded: u64,
+    leftovers_passed_over: u64,
+    /// What keeps links, where something does.
+    #[serde(skip)]
+    links_hint: &'static str,
 }
 
 impl<'s> Report<'s> {
     /// Of a run over a tree.
     pub fn of_tree(summary: &'s Summary, tree: &Tree, job: &Job<'_>) -> Report<'s> {
         let links_passed_over = if job.links == Links::Copy { 0 } else { tree.links.len() as u64 };
-        Report::of_run(summary, links_passed_over, tree.passed_over)
+        let links_hint = if job.destination.is_some() { " (--links copy keeps links)" } else { "" };
+        Report { links_hint, ..Report::of_run(summary, links_passed_over, tree.passed_over) }
     }
 
     /// Of a run that passed over so many links, and these others.
@@ -157,13 +162,22 @@ impl<'s> Report<'s> {
             links_passed_over,
             special_passed_over: passed_over.special,
             excluded: passed_over.excluded,
+            leftovers_passed_over: passed_over.leftovers,
             ..Report::of_stream(summary)
         }
     }
 
     /// Of a single stream.
     pub fn of_stream(summary: &'s Summary) -> Report<'s> {
-        Report { event: "summary", summary, links_passed_over: 0, special_passed_over: 0, excluded: 0 }
+        Report {
+            event: "summary",
+            summary,
+            links_passed_over: 0,
+            special_passed_over: 0,
+            excluded: 0,
+            leftovers_passed_over: 0,
+            links_hint: "",
+        }
     }
 
     /// Prints it in this style; `verb`: what was done, "encrypted".
@@ -192,12 +206,16 @@ impl<'s> Report<'s> {
             (links, format!("{} copied", output::count(links, "link"))),
             (
                 self.links_passed_over,
-                format!(
-                    "{} passed over (--links copy keeps links)",
-                    output::count(self.links_passed_over, "link")
-                ),
+                format!("{} passed over{}", output::count(self.links_passed_over, "link"), self.links_hint),
             ),
             (self.special_passed_over, format!("{special} passed over (FIFO, socket or device)")),
+            (
+                self.leftovers_passed_over,
+                format!(
+                    "{} of killed runs passed over (.cipherloom-…)",
+                    output::count(self.leftovers_passed_over, "leftover")
+                ),
+            ),
             (self.excluded, format!("{} left out by --include, --exclude or --shard", self.excluded)),
             (failed, format!("{failed} FAILED")),
         ] {
@@ -219,7 +237,8 @@ mod tests {
         let report = Report::of_stream(&summary);
         assert_eq!(report.sentence("verified"), "verified 1 file, 2.0 KiB in 500.0 ms (4.0 KiB/s)");
         let summary = Summary { failed: 3, ..Summary::default() };
-        let report = Report { links_passed_over: 1, excluded: 2, ..Report::of_stream(&summary) };
+        let links_hint = " (--links copy keeps links)";
+        let report = Report { links_passed_over: 1, excluded: 2, links_hint, ..Report::of_stream(&summary) };
         assert_eq!(
             report.sentence("encrypted"),
             "encrypted 0 files; 1 link passed over (--links copy keeps links); \

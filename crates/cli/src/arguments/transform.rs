@@ -43,6 +43,9 @@ pub struct EncryptArguments {
     /// Wrap the new key for the owner of this age public key (repeatable)
     #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with_all = ["passphrase_file", "key"])]
     pub recipient: Vec<String>,
+    /// Encrypt even if DST holds files that do not open with this key
+    #[arg(long)]
+    pub allow_mixed_keys: bool,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -94,6 +97,9 @@ pub struct RekeyArguments {
     /// The key file to encrypt under (Tink keyset, plain or wrapped; for cobblestone a raw key)
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
+    /// Encrypt even if DST holds files that do not open with the key of --to
+    #[arg(long)]
+    pub allow_mixed_keys: bool,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -169,6 +175,9 @@ pub struct FormatArguments {
     /// Key file for tink: a keyset (JSON), plain or wrapped in an age file
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub key: Option<PathBuf>,
+    /// Refuse a key file whose key has another fingerprint (`keygen` and `inspect` show it; repeatable)
+    #[arg(long, value_name = "FINGERPRINT", help_heading = "Format and keys")]
+    pub expect_key: Vec<String>,
     /// Age identity file that opens a wrapped key file
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub identity: Option<PathBuf>,
@@ -187,7 +196,7 @@ pub struct FormatArguments {
     /// Allow one fixed --iv for several files in CTR mode, which reveals their XOR to anybody
     #[arg(long, help_heading = "Format and keys")]
     pub reuse_keystream_and_reveal_plaintext: bool,
-    /// Iterations of PBKDF2 for openssl [default: 10000]
+    /// Iterations of PBKDF2 for openssl [default: 600000; openssl's own is 10000]
     #[arg(
         long,
         value_name = "N",
@@ -241,6 +250,9 @@ pub struct CommonArguments {
     pub machine: MachineArguments,
     #[command(flatten)]
     pub stores: StoreArguments,
+    /// Succeed if there is nothing to do
+    #[arg(long, help_heading = "Running")]
+    pub allow_empty: bool,
     /// Print one JSON object a line for each entry, then a summary object
     #[arg(long, help_heading = "Running")]
     pub json: bool,

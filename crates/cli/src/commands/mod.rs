@@ -2,12 +2,15 @@
 
 pub mod calibrate;
 pub mod devices;
+pub mod dry_run;
 pub mod inspect;
+pub mod key_places;
 pub mod keygen;
 pub mod lcp;
 pub mod manual;
 pub mod nothing;
 pub mod plan;
+pub mod raw_source;
 pub mod stores;
 pub mod stream;
 pub mod transform;
