@@ -398,11 +398,3 @@ pub enum Error {
         reason: String,
     },
 }
-
-impl Error {
-    /// The operating system's refusal of `action`, a verb phrase: "read the file".
-    #[must_use]
-    pub fn io(action: &'static str, source: io::Error) -> Error {
-        Error::Io { action, source }
-    }
-}
