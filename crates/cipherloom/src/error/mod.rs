@@ -305,7 +305,7 @@ pub enum Error {
     },
     /// The padding of an unauthenticated CBC stream is impossible.
     #[error(
-        "the padding at the stream's end is wrong: usual causes are another key, passphrase or iteration count, damage, or with openssl a stream made without -pbkdf2 or with -md other than sha256 (this format is unauthenticated and cannot tell which)"
+        "the padding at the stream's end is wrong: usual causes are another key, passphrase or iteration count, damage, or with openssl a stream made without -iter (10000 then), without -pbkdf2, or with -md other than sha256 (this format is unauthenticated and cannot tell which)"
     )]
     Padding,
 

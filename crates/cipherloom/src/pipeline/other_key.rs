@@ -91,7 +91,7 @@ fn is_under_other_key(path: &Path, relative: &Path, format: &Format, job: &Job<'
 }
 
 fn opens_first_segment(head: &[u8], length: u64, format: &Format, associated_data: &[u8]) -> bool {
-    let mut buffer = Zeroizing::new(vec![0; format.largest_segment() as usize]);
+    let mut buffer = Zeroizing::new(vec![0; head.len()]);
     let start = &head[..head.len().min(format.head_len())];
     let opened = format
         .open_stream(associated_data, start, start.len() as u64 == length, &mut buffer)
