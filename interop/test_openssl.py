@@ -1,6 +1,7 @@
 """`openssl enc`, both ways, for every cipher of the formats openssl and raw."""
 
 import secrets
+import subprocess
 
 import peers
 import pytest
@@ -36,15 +37,47 @@ def test_a_passphrase_both_directions(tmp_path, plain, cipher):
     assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
 
 
-def test_the_default_iterations_are_theirs(tmp_path):
+def test_the_command_that_is_printed_opens_it(tmp_path):
     words = tmp_path / "words"
     words.write_text("correct horse\n")
     words.chmod(0o600)
     plain = tool.write_tree(tmp_path / "plain", {"file": 100})
     flags = ["--format", "openssl", "--cipher", "aes-256-cbc", "--passphrase-file", words]
-    tool.run("encrypt", plain, tmp_path / "ours", *flags)
-    opened = peers.openssl("-d", "-aes-256-cbc", "-pbkdf2", "-pass", f"file:{words}", "-in", tmp_path / "ours/file")
+    done = tool.run("encrypt", plain, tmp_path / "ours", *flags)
+    command = tool.message(done).split("openssl enc ")[1].split()
+    assert command[-2:] == ["-in", "FILE"]
+    opened = peers.openssl(*command[:-1], tmp_path / "ours/file", "-pass", f"file:{words}")
     assert opened == (plain / "file").read_bytes()
+
+
+def test_their_default_iterations_are_read(tmp_path):
+    words = tmp_path / "words"
+    words.write_text("correct horse\n")
+    words.chmod(0o600)
+    plain = tool.write_tree(tmp_path / "plain", {"file": 100})
+    peers.openssl("-aes-256-cbc", "-pbkdf2", "-salt", "-pass", f"file:{words}", "-in", plain / "file", "-out", tmp_path / "sealed")
+    flags = ["--format", "openssl", "--cipher", "aes-256-cbc", "--passphrase-file", words, "--pbkdf2-iterations", "10000"]
+    tool.run("decrypt", tmp_path / "sealed", tmp_path / "back" / "file", *flags)
+    assert (tmp_path / "back/file").read_bytes() == (plain / "file").read_bytes()
+
+
+@pytest.mark.parametrize("digest", ["sha512", None])
+def test_other_derivations_are_named_as_causes(tmp_path, digest):
+    words = tmp_path / "words"
+    words.write_text("correct horse\n")
+    words.chmod(0o600)
+    derivation = ["-pbkdf2", "-iter", "600000", "-md", digest] if digest else []
+    flags = ["--format", "openssl", "--cipher", "aes-256-cbc", "--passphrase-file", words]
+    # Wrong padding shows but once in 256 times.
+    for attempt in range(4):
+        sealed = tmp_path / f"sealed-{attempt}"
+        peers.openssl("-aes-256-cbc", *derivation, "-salt", "-pass", f"file:{words}", "-in", words, "-out", sealed)
+        command = [tool.COMMAND, "decrypt", sealed, tmp_path / f"back-{attempt}", *flags]
+        done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
+        if done.returncode == tool.UNAUTHENTIC:
+            assert "-pbkdf2" in tool.message(done) and "-md" in tool.message(done)
+            return
+    raise AssertionError("four wrong keys gave good padding")
 
 
 @pytest.mark.parametrize("cipher", CIPHERS)

@@ -13,6 +13,7 @@
 //! - [`Plan`]: which tasks run where, and why; a pure function of the above.
 //! - [`run`]: carries a plan out; [`SealedFile`] and [`open_range`] read a part of an encrypted file;
 //!   [`translate_stream`] and [`translate_to_file`] serve pipes.
+//! - [`find_other_key`]: whether the destination holds files under another key.
 //! - [`make_folders`], [`sync_parents`], [`sync_folders`], [`write_key_file`]: names and keys that outlive a power cut.
 //! - [`Draft`], [`on_workers`], [`on_watched_workers`]: outputs and threads for those who write a format of their own.
 //! - [`Pieces`], [`SourceFile`]: the same translation for those who fetch and send the bytes themselves.
@@ -40,9 +41,9 @@ pub use error::{Error, ErrorClass, KeyFault};
 pub use format::Format;
 pub use machine::Machine;
 pub use pipeline::{
-    Draft, IfExists, Job, Links, Pieces, SealedFile, SourceFile, Work, Workspace, check, is_in_place,
-    make_folders, on_watched_workers, on_workers, open_range, replace_key_file, run, sync_folders,
-    sync_parents, translate_stream, translate_to_file, write_key_file,
+    Draft, IfExists, Job, Links, Pieces, SealedFile, SourceFile, Work, Workspace, check, find_other_key,
+    is_in_place, make_folders, on_watched_workers, on_workers, open_range, replace_key_file, run,
+    sync_folders, sync_parents, translate_stream, translate_to_file, write_key_file,
 };
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};

@@ -12,24 +12,25 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
-/// Iterations of PBKDF2 where none are given: what openssl enc does.
-const ITERATIONS: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
+/// Iterations of PBKDF2 where none are given: OWASP's figure for HMAC-SHA-256. openssl's own 10,000 are few.
+const ITERATIONS: NonZeroU32 = NonZeroU32::new(600_000).unwrap();
 
 /// The format that the arguments ask for, with its keys.
 pub fn format(arguments: &FormatArguments, engine: Engine) -> anyhow::Result<Format> {
     refuse_foreign_options(arguments)?;
     match arguments.format {
         FormatName::Tink => {
-            let opened = keyset(&key_file(arguments)?, openers(arguments))?;
+            let path = key_file(arguments)?;
+            let opened = keyset(&path, openers(arguments))?;
+            refuse_unexpected(&opened.keyset, &path, arguments)?;
             refuse_idle_secrets(&given_secrets(arguments), &[opened.lock])?;
             Ok(Format::tink(opened.keyset, engine)?)
         }
         FormatName::Cobblestone => cobblestone(arguments, &key_file(arguments)?),
         FormatName::Openssl => {
             let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "openssl"))?;
-            let passphrase = passphrase::existing(arguments.passphrase_file.as_deref(), "Passphrase: ")?;
-            let iterations = arguments.pbkdf2_iterations.unwrap_or(ITERATIONS);
-            Ok(Format::openssl(cipher.into(), passphrase, iterations.get(), engine)?)
+            let passphrase = passphrase::of_openssl(arguments.passphrase_file.as_deref(), "Passphrase: ")?;
+            Ok(Format::openssl(cipher.into(), passphrase, iterations(arguments).get(), engine)?)
         }
         FormatName::Raw => {
             let cipher = arguments.cipher.ok_or_else(|| missing("--cipher NAME", "raw"))?;
@@ -49,7 +50,9 @@ pub fn formats(arguments: &RekeyArguments, engine: Engine) -> anyhow::Result<(Fo
     refuse_foreign_options(format)?;
     match format.format {
         FormatName::Tink => {
-            let from = keyset(&key_file(format)?, openers(format))?;
+            let path = key_file(format)?;
+            let from = keyset(&path, openers(format))?;
+            refuse_unexpected(&from.keyset, &path, format)?;
             let passphrase_file = to_passphrase_file.as_deref().or(format.passphrase_file.as_deref());
             // What came by standard input comes only once.
             let known = if to_passphrase_file.is_none() && passphrase_file == Some(Path::new("-")) {
@@ -57,7 +60,9 @@ pub fn formats(arguments: &RekeyArguments, engine: Engine) -> anyhow::Result<(Fo
             } else {
                 None
             };
-            let to = keyset(to, Openers { passphrase_file, passphrase: known, ..openers(format) })?;
+            let path = to;
+            let to = keyset(path, Openers { passphrase_file, passphrase: known, ..openers(format) })?;
+            refuse_unexpected(&to.keyset, path, format)?;
             let locks = if to_passphrase_file.is_some() { &[from.lock][..] } else { &[from.lock, to.lock] };
             refuse_idle_secrets(&given_secrets(format)[1..], locks)?;
             refuse_idle_secrets(&given_secrets(format)[..1], &[from.lock, to.lock])?;
@@ -132,8 +137,9 @@ pub fn refuse_identity(arguments: &FormatArguments) -> anyhow::Result<()> {
 /// An option of another format has no effect, and somebody may rely on its having one.
 pub fn refuse_foreign_options(arguments: &FormatArguments) -> anyhow::Result<()> {
     use FormatName::{Cobblestone, Openssl, Raw, Tink};
-    let options: [(&str, bool, &[FormatName]); 9] = [
+    let options: [(&str, bool, &[FormatName]); 10] = [
         ("--key", arguments.key.is_some(), &[Tink]),
+        ("--expect-key", !arguments.expect_key.is_empty(), &[Tink]),
         ("--identity", arguments.identity.is_some(), &[Tink]),
         ("--passphrase-file", arguments.passphrase_file.is_some(), &[Tink, Openssl]),
         ("--raw-key", arguments.raw_key.is_some(), &[Cobblestone, Raw]),
@@ -162,6 +168,73 @@ fn missing(option: &str, format: &str) -> anyhow::Error {
         _ => "`cipherloom help encrypt` shows examples",
     };
     usage(format!("--format {format} needs {option}; {remedy}"))
+}
+
+/// A new key has no fingerprint that somebody could expect.
+pub fn refuse_expectation(arguments: &FormatArguments) -> anyhow::Result<()> {
+    if arguments.expect_key.is_empty() {
+        return Ok(());
+    }
+    Err(usage("--expect-key is for a key that is there; leave it out with --new-key"))
+}
+
+/// Refuses a key that the user did not expect: whoever can replace a wrapped key file can put a key of his own in it.
+fn refuse_unexpected(keyset: &Keyset, path: &Path, arguments: &FormatArguments) -> anyhow::Result<()> {
+    let found = keyset.fingerprint();
+    let expected = &arguments.expect_key;
+    if let Some(wrong) = expected.iter().find(|text| !is_fingerprint(text)) {
+        return Err(usage(format!(
+            "--expect-key {wrong:?} is no fingerprint; give the 32 hexadecimal digits that keygen shows"
+        )));
+    }
+    if expected.is_empty() || expected.iter().any(|text| text.eq_ignore_ascii_case(&found)) {
+        return Ok(());
+    }
+    Err(no_key(format!(
+        "{}: holds another key than expected: its fingerprint is {found}; somebody may have replaced the file",
+        output::printable(path)
+    )))
+}
+
+fn is_fingerprint(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
+fn iterations(arguments: &FormatArguments) -> NonZeroU32 {
+    arguments.pbkdf2_iterations.unwrap_or(ITERATIONS)
+}
+
+/// Warns before an encryption whose passphrase would be guessed quickly.
+pub fn warn_of_few_iterations(arguments: &FormatArguments) {
+    let iterations = iterations(arguments);
+    if arguments.format == FormatName::Openssl && iterations < ITERATIONS {
+        output::warn(format_args!(
+            "{iterations} iterations of PBKDF2 make guessing the passphrase cheap; {ITERATIONS} are the default"
+        ));
+    }
+}
+
+/// With CTR nothing tells a wrong number of iterations, and what comes out is nonsense.
+pub fn refuse_guessed_iterations(arguments: &FormatArguments) -> anyhow::Result<()> {
+    use CipherName::{Aes128Ctr, Aes192Ctr, Aes256Ctr};
+    let is_counter = matches!(arguments.cipher, Some(Aes128Ctr | Aes192Ctr | Aes256Ctr));
+    if arguments.format == FormatName::Openssl && is_counter && arguments.pbkdf2_iterations.is_none() {
+        return Err(usage(format!(
+            "CTR cannot tell a wrong number of iterations; give --pbkdf2-iterations N: {ITERATIONS} if cipherloom encrypted \
+             this without the option, 10000 if `openssl enc -pbkdf2` did without -iter"
+        )));
+    }
+    Ok(())
+}
+
+/// After an encryption in the openssl format: how OpenSSL opens its files, whose iterations are not its own.
+pub fn tell_openssl_command(arguments: &FormatArguments) {
+    if let (FormatName::Openssl, Some(cipher)) = (arguments.format, arguments.cipher) {
+        let (name, iterations) = (Cipher::from(cipher).name(), iterations(arguments));
+        output::tell(format_args!(
+            "to decrypt with OpenSSL: openssl enc -d -{name} -pbkdf2 -iter {iterations} -in FILE"
+        ));
+    }
 }
 
 /// What opens a key file that is wrapped.
@@ -211,9 +284,11 @@ pub fn keyset(path: &Path, openers: Openers<'_>) -> anyhow::Result<Opened> {
             let mut text = read_beside(identity, "the identity file")?;
             let text = IdentityText::new(std::mem::take(&mut *text));
             match wrapped::unwrap(&contents, &Opener::IdentityFile(&text)) {
-                Err(error @ (Error::IdentityFile { .. } | Error::IdentityFileEmpty)) => {
-                    return Err(error).with_context(|| output::printable(identity));
-                }
+                Err(
+                    error @ (Error::IdentityFile { .. }
+                    | Error::IdentityFileEmpty
+                    | Error::IdentityFileEncrypted),
+                ) => return Err(error).with_context(|| output::printable(identity)),
                 keyset => keyset,
             }
         }
@@ -234,14 +309,14 @@ fn raw_key(path: &Path) -> anyhow::Result<RawKey> {
     RawKey::parse(&read_secret(path)?).with_context(|| output::printable(path))
 }
 
-/// Reads a key file, and warns if others may read it too.
+/// Reads a key file, and warns if others may read it too: without need where it is wrapped.
 fn read_secret(path: &Path) -> anyhow::Result<Zeroizing<Vec<u8>>> {
     let file = key::read_secret(path, SECRET_LIMIT).map_err(|error| {
         let is_missing = error.kind() == std::io::ErrorKind::NotFound;
         let remedy = if is_missing { "; `cipherloom keygen -o FILE` makes a keyset" } else { "" };
         no_key(format!("{}: cannot read the key file: {error}{remedy}", output::printable(path)))
     })?;
-    if file.is_open_to_others {
+    if file.is_open_to_others && !wrapped::is_wrapped(&file.contents) {
         output::warn(format_args!(
             "{}: others may read this key file; `chmod 600` keeps it yours",
             output::printable(path)

@@ -13,15 +13,31 @@ pub const VARIABLE: &str = "CIPHERLOOM_PASSPHRASE";
 
 /// A passphrase for a secret that exists already.
 pub fn existing(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
-    match given(file)? {
+    match given(file, Return::IsLeftOut)? {
         Some(passphrase) => Ok(passphrase),
         None => ask(prompt),
     }
 }
 
+/// A passphrase for the format openssl: of the same file, `openssl enc -pass file:FILE` must make the same key.
+pub fn of_openssl(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
+    match given(file, Return::Belongs)? {
+        Some(passphrase) => Ok(passphrase),
+        None => ask(prompt),
+    }
+}
+
+/// What is done with a carriage return at the end of a passphrase file's first line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Return {
+    IsLeftOut,
+    /// It belongs to the passphrase, as openssl reads it.
+    Belongs,
+}
+
 /// A passphrase for a new secret: at a prompt it is asked for twice.
 pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
-    if let Some(passphrase) = given(file)? {
+    if let Some(passphrase) = given(file, Return::IsLeftOut)? {
         return Ok(passphrase);
     }
     ask_twice(prompt)
@@ -30,7 +46,7 @@ pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
 /// A passphrase that takes the place of another one, which may be in the environment.
 pub fn replacement(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
     match file {
-        Some(path) => from_file(path),
+        Some(path) => from_file(path, Return::IsLeftOut),
         None => ask_twice(prompt),
     }
 }
@@ -44,21 +60,31 @@ fn ask_twice(prompt: &str) -> anyhow::Result<Passphrase> {
     Ok(Passphrase::new(first.as_bytes())?)
 }
 
-fn given(file: Option<&Path>) -> anyhow::Result<Option<Passphrase>> {
+fn given(file: Option<&Path>, at_end: Return) -> anyhow::Result<Option<Passphrase>> {
     if let Some(path) = file {
-        return from_file(path).map(Some);
+        return from_file(path, at_end).map(Some);
     }
     let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
     let value = Zeroizing::new(value.into_encoded_bytes());
     Ok(Some(Passphrase::new(&value).context(VARIABLE)?))
 }
 
-fn from_file(path: &Path) -> anyhow::Result<Passphrase> {
-    if path == Path::new("-") {
-        return Passphrase::from_file(&first_line(&mut standard_input()?)?).context("standard input");
+fn from_file(path: &Path, at_end: Return) -> anyhow::Result<Passphrase> {
+    let (contents, name) = if path == Path::new("-") {
+        (first_line(&mut standard_input()?)?, "standard input".to_owned())
+    } else {
+        (keys::read_beside(path, "the passphrase file")?, output::printable(path).to_string())
+    };
+    let mut line = contents.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if let Some(stem) = line.strip_suffix(b"\r") {
+        let words = match at_end {
+            Return::IsLeftOut => "is not part of the passphrase",
+            Return::Belongs => "is part of the passphrase, as for `openssl enc -pass file:`",
+        };
+        output::warn(format_args!("{name}: the carriage return at the end of the first line {words}"));
+        line = if at_end == Return::IsLeftOut { stem } else { line };
     }
-    let contents = keys::read_beside(path, "the passphrase file")?;
-    Passphrase::from_file(&contents).with_context(|| output::printable(path))
+    Passphrase::new(line).with_context(|| name)
 }
 
 /// Standard input without a buffer: what follows the passphrase is for others, and no copy of it stays behind.

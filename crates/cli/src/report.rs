@@ -148,6 +148,10 @@ pub struct Report<'s> {
     dropped: Dropped,
     #[serde(skip)]
     in_place: bool,
+    leftovers_passed_over: u64,
+    /// What keeps links, where something does.
+    #[serde(skip)]
+    links_hint: &'static str,
 }
 
 impl<'s> Report<'s> {
@@ -155,10 +159,12 @@ impl<'s> Report<'s> {
     pub fn of_tree(summary: &'s Summary, tree: &Tree, job: &Job<'_>) -> Report<'s> {
         let links_passed_over = if job.links == Links::Copy { 0 } else { tree.links.len() as u64 };
         let in_place = cipherloom::is_in_place(tree, job);
+        let links_hint = if job.destination.is_some() { " (--links copy keeps links)" } else { "" };
         // What is only read loses nothing, and what is encrypted has lost it before.
         let is_carried = job.destination.is_some() && job.work.opening().is_none();
         let dropped = if is_carried { tree.dropped } else { Dropped::default() };
-        Report { in_place, dropped, ..Report::of_run(summary, links_passed_over, tree.passed_over) }
+        let run = Report::of_run(summary, links_passed_over, tree.passed_over);
+        Report { in_place, dropped, links_hint, ..run }
     }
 
     /// Of a run that passed over so many links, and these others.
@@ -167,6 +173,7 @@ impl<'s> Report<'s> {
             links_passed_over,
             special_passed_over: passed_over.special,
             excluded: passed_over.excluded,
+            leftovers_passed_over: passed_over.leftovers,
             ..Report::of_stream(summary)
         }
     }
@@ -181,6 +188,8 @@ impl<'s> Report<'s> {
             excluded: 0,
             dropped: Dropped::default(),
             in_place: false,
+            leftovers_passed_over: 0,
+            links_hint: "",
         }
     }
 
@@ -234,12 +243,16 @@ impl<'s> Report<'s> {
             (links, format!("{} copied", output::count(links, "link"))),
             (
                 self.links_passed_over,
-                format!(
-                    "{} passed over (--links copy keeps links)",
-                    output::count(self.links_passed_over, "link")
-                ),
+                format!("{} passed over{}", output::count(self.links_passed_over, "link"), self.links_hint),
             ),
             (self.special_passed_over, format!("{special} passed over (FIFO, socket or device)")),
+            (
+                self.leftovers_passed_over,
+                format!(
+                    "{} of killed runs passed over (.cipherloom-…)",
+                    output::count(self.leftovers_passed_over, "leftover")
+                ),
+            ),
             (self.excluded, format!("{} left out by --include, --exclude or --shard", self.excluded)),
             (1, self.dropped_sentence()),
             (failed, format!("{failed} FAILED")),
@@ -262,7 +275,8 @@ mod tests {
         let report = Report::of_stream(&summary);
         assert_eq!(report.sentence("verified"), "verified 1 file, 2.0 KiB in 500.0 ms (4.0 KiB/s)");
         let summary = Summary { failed: 3, ..Summary::default() };
-        let report = Report { links_passed_over: 1, excluded: 2, ..Report::of_stream(&summary) };
+        let links_hint = " (--links copy keeps links)";
+        let report = Report { links_passed_over: 1, excluded: 2, links_hint, ..Report::of_stream(&summary) };
         assert_eq!(
             report.sentence("encrypted"),
             "encrypted 0 files; 1 link passed over (--links copy keeps links); \

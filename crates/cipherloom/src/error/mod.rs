@@ -108,6 +108,11 @@ pub enum Error {
         "the keyset is encrypted by a key management service; decrypt it with Tink's own tool (tinkey convert-keyset) first"
     )]
     KeysetEncrypted,
+    /// A keyset in Tink's binary form.
+    #[error(
+        "this is a keyset in Tink's binary form, and JSON is read here; convert it: tinkey convert-keyset --in-format binary --out-format json"
+    )]
+    KeysetBinary,
     /// A keyset without keys.
     #[error("the keyset has no keys; generate a new one")]
     KeysetEmpty,
@@ -187,6 +192,11 @@ pub enum Error {
         /// Line, from 1.
         line: usize,
     },
+    /// The identity file is an age file itself.
+    #[error(
+        "the identity file is encrypted itself, with a passphrase as a rule; decrypt it first: age -d -o identity.txt FILE"
+    )]
+    IdentityFileEncrypted,
     /// The identity file has only comments.
     #[error("the identity file has no identity; it needs a line that begins with AGE-SECRET-KEY-1")]
     IdentityFileEmpty,
@@ -295,7 +305,7 @@ pub enum Error {
     },
     /// The padding of an unauthenticated CBC stream is impossible.
     #[error(
-        "the padding at the stream's end is wrong: usual causes are another key, passphrase or iteration count, or damage (this format is unauthenticated and cannot tell which)"
+        "the padding at the stream's end is wrong: usual causes are another key, passphrase or iteration count, damage, or with openssl a stream made without -iter (10000 then), without -pbkdf2, or with -md other than sha256 (this format is unauthenticated and cannot tell which)"
     )]
     Padding,
 
@@ -339,12 +349,10 @@ pub enum Error {
         suffix: String,
     },
     /// The file has fewer bytes than when it was listed.
-    #[error(
-        "the file became shorter while it was read; run again with --if-exists skip when nothing writes to it"
-    )]
+    #[error("the file became shorter while it was read; run again when nothing writes to it")]
     SourceShrank,
     /// The file was written to, or replaced, since it was listed.
-    #[error("the file changed while it was read; run again with --if-exists skip when nothing writes to it")]
+    #[error("the file changed while it was read; run again when nothing writes to it")]
     SourceChanged,
     /// The plan was made for another tree or job; what differs, in words.
     #[error("the plan was made for another tree or job: {0}; plan this job anew for this tree (Job::plan)")]
@@ -389,12 +397,4 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-}
-
-impl Error {
-    /// The operating system's refusal of `action`, a verb phrase: "read the file".
-    #[must_use]
-    pub fn io(action: &'static str, source: io::Error) -> Error {
-        Error::Io { action, source }
-    }
 }

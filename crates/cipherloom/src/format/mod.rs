@@ -195,6 +195,7 @@ impl Format {
     pub fn head_len(&self) -> usize {
         match &self.kind {
             Kind::Tink(format) => format.head_len(),
+            Kind::Raw(_) => recognise::MARK_LEN,
             _ => self.layout().header as usize,
         }
     }
@@ -238,7 +239,10 @@ impl Format {
             Kind::Tink(format) => format.open(associated_data, head, is_whole, scratch),
             Kind::Cobblestone(format) => format.open(associated_data, head),
             Kind::OpenSsl(format) => format.open(head),
-            Kind::Raw(format) => format.open(head),
+            Kind::Raw(format) => {
+                recognise::refuse_marked(raw::NAME, head)?;
+                format.open(head)
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 
 use super::{LastSegment, Layout};
 use super::{cobblestone, openssl};
+use crate::Error;
 use crate::key::{Template, wrapped};
 
 /// How many first bytes [`recognise`] looks at; more are ignored.
@@ -84,6 +85,22 @@ pub fn recognise(head: &[u8], length: u64) -> Vec<Finding> {
         .collect()
 }
 
+/// How many first bytes [`refuse_marked`] looks at: a raw stream's header.
+pub(super) const MARK_LEN: usize = 16;
+
+/// Refuses a stream of a format without a mark that begins with another one's. By chance one in 2^64 does.
+pub(super) fn refuse_marked(format: &'static str, head: &[u8]) -> Result<(), Error> {
+    let marks: [(&[u8], &str); 3] = [
+        (openssl::MAGIC, "it begins as a stream of `openssl enc` does, which --format openssl opens"),
+        (b"age-encryption.o", "it begins as an age file does, which `age -d` opens"),
+        (b"-----BEGIN AGE E", "it begins as an age file does, which `age -d` opens"),
+    ];
+    match marks.iter().find(|(mark, _)| head.starts_with(mark)) {
+        Some((_, problem)) => Err(Error::NotThisFormat { format, problem }),
+        None => Ok(()),
+    }
+}
+
 fn marked(head: &[u8], length: u64) -> Option<Recognised> {
     if wrapped::is_wrapped(head) {
         let armored = !head.starts_with(b"age-");
@@ -109,6 +126,9 @@ fn tink(head: &[u8], length: u64) -> Option<Recognised> {
         40 => 32,
         _ => return None,
     };
+    if !looks_random(rest) {
+        return None;
+    }
     let (salt, rest) = rest.split_at_checked(derived_key_size as usize)?;
     let nonce_prefix = *rest.first_chunk()?;
     let templates: Vec<_> = Template::ALL
@@ -137,9 +157,13 @@ fn cobblestone(head: &[u8], length: u64) -> Option<Recognised> {
     looks_random(head).then_some(Recognised::Cobblestone { salt, plaintext_len })
 }
 
-/// Whether bytes may be a ciphertext's, as text and most other files' are not: both halves of the values occur, and
-/// none of the 256 far too often. Random bytes fail with a chance below 2^-40.
+/// Whether bytes may be a ciphertext's, as text and most other files' are not: they are no UTF-8, both halves of the
+/// values occur, and none of the 256 far too often. Random bytes, 40 or more, fail with a chance below 2^-30.
 fn looks_random(bytes: &[u8]) -> bool {
+    // What is cut off in the midst of a character is text still.
+    if std::str::from_utf8(bytes).map_or_else(|error| error.error_len().is_none(), |_| true) {
+        return false;
+    }
     let mut counts = [0_u32; 256];
     for byte in bytes {
         counts[usize::from(*byte)] += 1;
@@ -182,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_tink_header_is_possible_and_lists_templates() {
-        let mut head = vec![7; 41];
+        let mut head: Vec<u8> = (0..41).map(|at: u8| at.wrapping_mul(101)).collect();
         head[0] = 40;
         let findings = recognise(&head, 40 + 16 + 100);
         assert!(findings.iter().all(|finding| finding.certainty == Certainty::Possible));
@@ -190,7 +214,7 @@ mod tests {
         else {
             panic!("{findings:?}")
         };
-        assert_eq!((salt.as_slice(), nonce_prefix), (&[7; 32][..], &[7; 7]));
+        assert_eq!((salt.as_slice(), nonce_prefix.as_slice()), (&head[1..33], &head[33..40]));
         assert!(templates.contains(&(Template::Aes256GcmHkdf1Mb, 100)));
         assert!(templates.contains(&(Template::Aes256CtrHmacSha256Of4Kb, 84)));
         assert!(templates.iter().all(|(template, _)| template.name().contains("AES256")));

@@ -92,6 +92,9 @@ impl ProtoEnum for MaterialType {
 
 /// Reads the JSON; whether the keys fit together is for the caller to check.
 pub(super) fn read(json: &[u8]) -> Result<Keyset, Error> {
+    if is_binary(json) {
+        return Err(Error::KeysetBinary);
+    }
     let file: KeysetJson = serde_json::from_slice(json).map_err(|error| Error::KeysetSyntax {
         // Serde's own words may quote the value it stumbled over, and that may be the secret.
         problem: match error.classify() {
@@ -107,6 +110,12 @@ pub(super) fn read(json: &[u8]) -> Result<Keyset, Error> {
     }
     let keys = file.key.unwrap_or_default().into_iter().map(KeyJson::into_entry).collect::<Result<_, _>>()?;
     Ok(Keyset { primary_id: file.primary_key_id.0, keys })
+}
+
+/// Whether this is a `Keyset` message, which begins with the field `primary_key_id` and names its keys' types.
+fn is_binary(keyset: &[u8]) -> bool {
+    let name = b"type.googleapis.com/google.crypto.tink.";
+    keyset.first() == Some(&0x08) && keyset.windows(name.len()).any(|window| window == name)
 }
 
 /// Writes the JSON on one line. The text's capacity is counted first: growing would leave copies of keys behind.

@@ -9,6 +9,7 @@
 //! Every type here zeroises its secret when dropped, and its `Debug` shows no secret.
 
 mod file;
+mod fingerprint;
 mod keyset;
 mod keyset_json;
 mod passphrase;

@@ -157,6 +157,9 @@ pub fn unwrap(file: &[u8], opener: &Opener<'_>) -> Result<Keyset, Error> {
 }
 
 fn parse_identities(text: &[u8]) -> Result<Vec<age::x25519::Identity>, Error> {
+    if is_wrapped(text) {
+        return Err(Error::IdentityFileEncrypted);
+    }
     let mut identities = Vec::new();
     for (index, line) in text.split(|&byte| byte == b'\n').enumerate() {
         let line = line.trim_ascii();

@@ -15,6 +15,7 @@ mod walk;
 pub use dropped::Dropped;
 pub use selection::Selection;
 pub use shard::Shard;
+pub(crate) use walk::is_temporary;
 
 use crate::Error;
 use std::ffi::{OsStr, OsString};
@@ -69,6 +70,8 @@ pub struct PassedOver {
     pub special: u64,
     /// Files and folders that the selection left out.
     pub excluded: u64,
+    /// Temporary files of runs that were killed: `.cipherloom-` and 16 hexadecimal digits.
+    pub leftovers: u64,
 }
 
 /// A part of the tree that could not be listed; the rest was.

@@ -165,6 +165,10 @@ fn add(
         tree.links.push(Link { directory, name });
         return Ok(());
     }
+    if kind.is_file() && is_temporary(&name) {
+        tree.passed_over.leftovers += 1;
+        return Ok(());
+    }
     if !kind.is_dir() && !kind.is_file() {
         tree.passed_over.special += 1;
         return Ok(());
@@ -178,6 +182,12 @@ fn add(
         tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
     }
     Ok(())
+}
+
+/// Whether the pipeline gave this name to an output that was not complete.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    let digits = name.as_encoded_bytes().strip_prefix(b".cipherloom-");
+    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 pub(super) fn attributes(metadata: &Metadata) -> Attributes {
@@ -207,6 +217,9 @@ mod tests {
         fs::create_dir_all(root.join("a/b")).unwrap();
         fs::write(root.join("a/b/deep"), b"12345").unwrap();
         fs::write(root.join("top"), b"1").unwrap();
+        // What a killed run leaves behind is no content; a name that only begins like it is.
+        fs::write(root.join(".cipherloom-0123456789abcdef"), b"half of it").unwrap();
+        fs::write(root.join(".cipherloom-notes"), b"").unwrap();
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink("top", root.join("link")).unwrap();
@@ -216,7 +229,8 @@ mod tests {
         assert_eq!(tree.total_bytes(), 6);
         let mut paths: Vec<_> = tree.entries.iter().map(|entry| tree.relative_path(entry)).collect();
         paths.sort();
-        assert_eq!(paths, [PathBuf::from("a/b/deep"), PathBuf::from("top")]);
+        assert_eq!(paths, [".cipherloom-notes", "a/b/deep", "top"].map(PathBuf::from));
+        assert_eq!(tree.passed_over.leftovers, 1);
         #[cfg(unix)]
         assert_eq!((tree.links.len(), tree.passed_over.special), (1, 1));
         for (index, directory) in tree.directories.iter().enumerate().skip(1) {

@@ -146,7 +146,7 @@ pub struct PlanArguments {
     #[arg(long, value_enum, value_name = "CIPHER")]
     pub cipher: Option<CipherName>,
     /// Iterations of PBKDF2, for openssl
-    #[arg(long, value_name = "N", value_parser = transform::positive::<NonZeroU32>, default_value = "10000")]
+    #[arg(long, value_name = "N", value_parser = transform::positive::<NonZeroU32>, default_value = "600000")]
     pub pbkdf2_iterations: NonZeroU32,
     #[command(flatten)]
     pub machine: MachineArguments,

@@ -44,6 +44,9 @@ pub struct EncryptArguments {
     /// Wrap the new key for the owner of this age public key (repeatable)
     #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with_all = ["passphrase_file", "key"])]
     pub recipient: Vec<String>,
+    /// Encrypt even if DST holds files that do not open with this key
+    #[arg(long)]
+    pub allow_mixed_keys: bool,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -102,6 +105,9 @@ pub struct RekeyArguments {
     /// Read the passphrase of the --to key file from the first line of FILE; default: the same as for --key
     #[arg(long, value_name = "FILE")]
     pub to_passphrase_file: Option<PathBuf>,
+    /// Encrypt even if DST holds files that do not open with the key of --to
+    #[arg(long)]
+    pub allow_mixed_keys: bool,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -189,6 +195,9 @@ pub struct FormatArguments {
     /// Key file for tink: a keyset (JSON), plain or wrapped in an age file [env: CIPHERLOOM_KEY]
     #[arg(long, short = 'k', value_name = "FILE", help_heading = "Format and keys")]
     pub key: Option<PathBuf>,
+    /// Refuse a key file whose key has another fingerprint (`keygen` and `inspect` show it; repeatable)
+    #[arg(long, value_name = "FINGERPRINT", help_heading = "Format and keys")]
+    pub expect_key: Vec<String>,
     /// Age identity file that opens a wrapped key file
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub identity: Option<PathBuf>,
@@ -207,7 +216,7 @@ pub struct FormatArguments {
     /// Allow one fixed --iv for several files in CTR mode, which reveals their XOR to anybody
     #[arg(long, help_heading = "Format and keys")]
     pub reuse_keystream_and_reveal_plaintext: bool,
-    /// Iterations of PBKDF2 for openssl [default: 10000]
+    /// Iterations of PBKDF2 for openssl [default: 600000; openssl's own is 10000]
     #[arg(
         long,
         value_name = "N",
@@ -262,6 +271,9 @@ pub struct CommonArguments {
     pub machine: MachineArguments,
     #[command(flatten)]
     pub stores: StoreArguments,
+    /// Succeed if there is nothing to do
+    #[arg(long, help_heading = "Running")]
+    pub allow_empty: bool,
     /// Print one JSON object a line for each entry, then a summary object
     #[arg(long, help_heading = "Running")]
     pub json: bool,

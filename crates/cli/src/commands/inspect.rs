@@ -6,6 +6,7 @@ use crate::output;
 use anyhow::Context;
 use cipherloom::format::{Certainty, Finding, RECOGNISE_LEN, Recognised, recognise};
 use cipherloom::key::wrapped::LockKind;
+use cipherloom::key::{Keyset, SECRET_LIMIT, read_secret};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs::File;
@@ -28,8 +29,9 @@ pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
     let mut head = Vec::new();
     file.take(RECOGNISE_LEN as u64).read_to_end(&mut head).with_context(|| path.clone())?;
     let findings = recognise(&head, length);
+    let key_rows = key_rows(&arguments.file, &findings);
     if arguments.json {
-        let findings: Vec<Value> = findings.iter().map(finding_json).collect();
+        let findings: Vec<Value> = findings.iter().map(|finding| finding_json(finding, &key_rows)).collect();
         output::print_json(
             &json!({ "file": arguments.file.to_string_lossy(), "bytes": length, "findings": findings }),
         )?;
@@ -41,7 +43,8 @@ pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
             "nothing here marks an encrypted file; raw ciphertext looks like this, and so do other files\n";
     }
     for finding in &findings {
-        let (name, rows) = describe(&finding.what);
+        let (name, mut rows) = describe(&finding.what);
+        rows.extend(key_rows.iter().cloned());
         match finding.certainty {
             Certainty::Certain => writeln!(text, "{name}")?,
             Certainty::Possible => writeln!(text, "perhaps a {name}: its form fits, but it has no mark")?,
@@ -54,8 +57,20 @@ pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Success)
 }
 
-fn finding_json(finding: &Finding) -> Value {
-    let (name, rows) = describe(&finding.what);
+/// What may be told of the keyset in the file, if it is one in the clear.
+fn key_rows(file: &Path, findings: &[Finding]) -> Rows {
+    if !findings.iter().any(|finding| finding.what == Recognised::Keyset) {
+        return Rows::new();
+    }
+    let keyset = read_secret(file, SECRET_LIMIT).ok().and_then(|secret| Keyset::parse(&secret.contents).ok());
+    keyset.map_or_else(Rows::new, |keyset| {
+        vec![("primary key", keyset.primary_id().into()), ("fingerprint", keyset.fingerprint().into())]
+    })
+}
+
+fn finding_json(finding: &Finding, key_rows: &Rows) -> Value {
+    let (name, mut rows) = describe(&finding.what);
+    rows.extend(key_rows.iter().cloned());
     let mut object = json!({ "what": name, "certain": finding.certainty == Certainty::Certain });
     for (key, value) in rows {
         let key = key.replace(' ', "_");

@@ -1,5 +1,6 @@
 //! `cipherloom keygen`: makes a key file, plain or wrapped, and never replaces one.
 
+use super::key_places;
 use crate::arguments::KeygenArguments;
 use crate::exit_code::{ExitCode, usage};
 use crate::{output, passphrase};
@@ -18,6 +19,7 @@ pub fn run(arguments: &KeygenArguments) -> anyhow::Result<ExitCode> {
     };
     let (key, _) = NewKey::generate(&arguments.output, arguments.template, &wrapping)?;
     key.write(false)?;
+    key_places::warn_of_encrypted_neighbours(&arguments.output);
     Ok(ExitCode::Success)
 }
 
@@ -51,6 +53,7 @@ pub struct NewKey<'p> {
     path: &'p Path,
     contents: Zeroizing<Vec<u8>>,
     id: u32,
+    fingerprint: String,
     template: Template,
 }
 
@@ -71,7 +74,8 @@ impl<'p> NewKey<'p> {
         }
         let keyset = Keyset::generate(template)?;
         let contents = wrapping.wrap(&keyset, path)?;
-        Ok((NewKey { path, contents, id: keyset.primary_id(), template }, keyset))
+        let (id, fingerprint) = (keyset.primary_id(), keyset.fingerprint());
+        Ok((NewKey { path, contents, id, fingerprint, template }, keyset))
     }
 
     /// Writes the key file.
@@ -79,9 +83,10 @@ impl<'p> NewKey<'p> {
         write_new(self.path, &self.contents)?;
         if !is_quiet {
             output::tell(format_args!(
-                "{}: made key {} ({}); keep a copy, nothing opens without it",
+                "{}: made key {}, fingerprint {} ({}); keep a copy, nothing opens without it",
                 output::printable(self.path),
                 self.id,
+                self.fingerprint,
                 self.template,
             ));
         }

@@ -1,30 +1,23 @@
 //! Runs that find nothing to do: an unmounted disk or a glob with a typo looks like that, and whoever relies on a
 //! verification must hear of it.
 
-use crate::arguments::TreeArguments;
+use crate::arguments::{CommonArguments, TreeArguments};
 use crate::output;
 use cipherloom::{Job, Links, Tree};
 
 /// What a run is to do if there is nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nothing {
-    /// Says so and goes on: an empty tree may be encrypted.
-    Warns,
-    /// Ends with an error: a verification of nothing verifies nothing.
+    /// Ends with an error: a typo in a glob or an unmounted disk looks like this.
     Fails,
-    /// Is as good as something: a small tree has empty shards.
+    /// Is as good as something: --allow-empty says so, and a small tree has empty shards.
     Passes,
 }
 
 impl Nothing {
-    /// For a command that opens what is there.
-    pub fn to_open(arguments: &TreeArguments) -> Nothing {
-        if arguments.shard.is_some() { Nothing::Passes } else { Nothing::Fails }
-    }
-
-    /// For a command that seals what is there.
-    pub fn to_seal(arguments: &TreeArguments) -> Nothing {
-        if arguments.shard.is_some() { Nothing::Passes } else { Nothing::Warns }
+    /// As the arguments say.
+    pub fn new(tree: &TreeArguments, common: &CommonArguments) -> Nothing {
+        if tree.shard.is_some() || common.allow_empty { Nothing::Passes } else { Nothing::Fails }
     }
 
     /// Of a tree, before its run. `verb`: what would have been done, "verified".
@@ -56,14 +49,11 @@ impl Nothing {
             0 => String::new(),
             _ => format!(" ({excluded} left out by --include or --exclude)"),
         };
-        let text = format!("{place}: there is nothing to be {verb}{globs}");
         match self {
             Nothing::Passes => Ok(()),
-            Nothing::Warns => {
-                output::warn(text);
-                Ok(())
-            }
-            Nothing::Fails => Err(anyhow::anyhow!(text)),
+            Nothing::Fails => Err(anyhow::anyhow!(
+                "{place}: there is nothing to be {verb}{globs}; --allow-empty lets that pass"
+            )),
         }
     }
 }
@@ -79,7 +69,7 @@ mod tests {
         let look = || Tree::list(folder.path(), &Selection::default()).unwrap();
         let mut job = Job::new(Work::Copy, None);
         assert!(Nothing::Fails.of_tree(&look(), &job, "copied").is_err());
-        assert!(Nothing::Warns.of_tree(&look(), &job, "copied").is_ok());
+        assert!(Nothing::Passes.of_tree(&look(), &job, "copied").is_ok());
         #[cfg(unix)]
         std::os::unix::fs::symlink("nowhere", folder.path().join("link")).unwrap();
         assert!(Nothing::Fails.of_tree(&look(), &job, "copied").is_err());

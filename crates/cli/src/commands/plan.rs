@@ -1,5 +1,6 @@
 //! `cipherloom plan`: what would run where, and why. Needs no key.
 
+use super::dry_run::LeftOut;
 use super::stores;
 use super::transform::{Source, machine};
 use crate::arguments::{CipherName, FormatName, PlanArguments};
@@ -47,7 +48,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         largest_segment: segment as usize,
         open_files: machine.open_files,
     };
-    print(&Plan::new(&sizes, &machine, &request), Some(segment), arguments.json)?;
+    print(&Plan::new(&sizes, &machine, &request), Some(segment), None, arguments.json)?;
     Ok(ExitCode::Success)
 }
 
@@ -72,21 +73,33 @@ fn tink(template: Template) -> CipherCost {
     }
 }
 
-/// Prints a plan for people or for programs. `segment`: bytes of the format's segments, if it has any.
+/// Prints a plan for people or for programs. `segment`: bytes of the format's segments, if it has any. `left_out`: what the
+/// run would not do.
 ///
 /// # Errors
 /// If standard output does not take it.
-pub fn print(plan: &Plan, segment: Option<u32>, json: bool) -> anyhow::Result<()> {
+pub fn print(plan: &Plan, segment: Option<u32>, left_out: Option<LeftOut>, json: bool) -> anyhow::Result<()> {
     #[derive(Serialize)]
     struct Planned<'p> {
         #[serde(flatten)]
         description: Description<'p>,
         segment_bytes: Option<u32>,
+        #[serde(flatten)]
+        left_out: Option<LeftOut>,
     }
     if json {
-        return output::print_json(&Planned { description: plan.describe(), segment_bytes: segment });
+        let description = plan.describe();
+        return output::print_json(&Planned { description, segment_bytes: segment, left_out });
     }
-    output::print(&table(plan, segment))
+    let mut text = table(plan, segment);
+    let LeftOut { skipped, failed } = left_out.unwrap_or_default();
+    if skipped > 0 {
+        let _ = writeln!(text, "{:<10}{}, whose outputs exist", "skips", output::count(skipped, "file"));
+    }
+    if failed > 0 {
+        let _ = writeln!(text, "{:<10}{}", "fails", output::count(failed, "file"));
+    }
+    output::print(&text)
 }
 
 /// A plan as a table for people.

@@ -23,6 +23,7 @@ pub fn from_standard_input(
     new_key: &FirstKey<'_>,
 ) -> anyhow::Result<ExitCode> {
     refuse_bound_path(job)?;
+    job.destination.as_deref().map_or(Ok(()), refuse_folder)?;
     if job.destination.as_deref() == Some(Path::new("-")) {
         refuse_standard_output(job, common)?;
     } else if let Some(path) = &job.destination
@@ -113,6 +114,17 @@ pub fn refuse_special(destination: &Path) -> anyhow::Result<()> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Refuses a folder as DST of standard input, which has no name to get there.
+fn refuse_folder(destination: &Path) -> anyhow::Result<()> {
+    if destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator) {
+        return Err(usage(format!(
+            "{}: a folder, and standard input has no name; name a file in it",
+            output::printable(destination)
+        )));
+    }
+    Ok(())
 }
 
 const FEEDS_ITSELF: &str =

@@ -3,7 +3,7 @@
 use super::keygen::{FirstKey, NewKey, Wrapping};
 use super::nothing::Nothing;
 use super::stores::{self, StoreRun};
-use super::{in_place, plan, sources, stream, suffix};
+use super::{dry_run, in_place, key_places, plan, raw_source, sources, stream, suffix};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
     IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments,
@@ -12,7 +12,7 @@ use crate::arguments::{
 use crate::exit_code::{self, ExitCode, usage};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::report::{self, Printer, Report, Style};
+use crate::report::{Printer, Report, Style};
 use crate::{cache, device, keys, output};
 use anyhow::Context;
 use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, address, machine::Calibration};
@@ -38,6 +38,8 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
                 passphrase_file: arguments.format.passphrase_file.as_deref(),
                 recipients: &arguments.recipient,
             };
+            key_places::refuse_new_key(path, arguments)?;
+            keys::refuse_expectation(&arguments.format)?;
             let (key, keyset) = NewKey::generate(path, arguments.template, &wrapping)?;
             new_key = Some(key);
             Format::tink(keyset, device::engine(&machine))?
@@ -45,6 +47,8 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         Some(_) => return Err(usage("--new-key makes a Tink keyset; leave it out with other formats")),
         None => keys::format(&arguments.format, device::engine(&machine))?,
     };
+    key_places::warn_of_secrets(&arguments.tree, &arguments.output, &arguments.format, None);
+    keys::warn_of_few_iterations(&arguments.format);
     let format = Arc::new(format);
     refuse_keystream_reuse(&arguments.format, &source)?;
     let job = job(Work::Encrypt(&format), &source, &arguments.output, &arguments.format)?;
@@ -55,14 +59,21 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         formats: [None, Some(Arc::clone(&format))],
         machine: &machine,
         common: &arguments.common,
-        nothing: Nothing::to_seal(&arguments.tree),
+        nothing: Nothing::new(&arguments.tree, &arguments.common),
+        allow_mixed_keys: arguments.allow_mixed_keys,
     };
-    run.go(source, arguments.output.dry_run, &new_key)
+    let ended = run.go(source, arguments.output.dry_run, &new_key)?;
+    if !(arguments.output.dry_run || arguments.common.json || arguments.common.quiet) {
+        keys::tell_openssl_command(&arguments.format);
+    }
+    Ok(ended)
 }
 
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
+    keys::refuse_guessed_iterations(&arguments.format)?;
+    raw_source::refuse_tink(&arguments.format, &source)?;
     let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
     let run = Run {
@@ -71,7 +82,8 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&format)), None],
         machine: &machine,
         common: &arguments.common,
-        nothing: Nothing::to_open(&arguments.tree),
+        nothing: Nothing::new(&arguments.tree, &arguments.common),
+        allow_mixed_keys: true,
     };
     run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
@@ -94,7 +106,8 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&format)), None],
         machine: &machine,
         common: &arguments.common,
-        nothing: Nothing::to_open(&arguments.tree),
+        nothing: Nothing::new(&arguments.tree, &arguments.common),
+        allow_mixed_keys: true,
     };
     run.go(source, false, &FirstKey::NONE)
 }
@@ -103,6 +116,7 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let (from, to) = keys::formats(arguments, device::engine(&machine))?;
+    key_places::warn_of_secrets(&arguments.tree, &arguments.output, &arguments.format, Some(&arguments.to));
     let (from, to) = (Arc::new(from), Arc::new(to));
     let mut job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
     in_place::prepare(&mut job, &source)?;
@@ -112,7 +126,8 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
         formats: [Some(Arc::clone(&from)), Some(Arc::clone(&to))],
         machine: &machine,
         common: &arguments.common,
-        nothing: Nothing::to_open(&arguments.tree),
+        nothing: Nothing::new(&arguments.tree, &arguments.common),
+        allow_mixed_keys: arguments.allow_mixed_keys,
     };
     run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
@@ -128,7 +143,8 @@ pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
         formats: [None, None],
         machine: &machine,
         common: &arguments.common,
-        nothing: Nothing::Warns,
+        nothing: Nothing::new(&arguments.tree, &arguments.common),
+        allow_mixed_keys: true,
     };
     run.go(source, arguments.output.dry_run, &FirstKey::NONE)
 }
@@ -289,13 +305,14 @@ struct Run<'r> {
     machine: &'r Machine,
     common: &'r CommonArguments,
     nothing: Nothing,
+    allow_mixed_keys: bool,
 }
 
 impl Run<'_> {
     /// Plans, runs and reports. `new_key` is written when nothing but the run itself can fail any more, so that a
     /// mistyped source or destination leaves no key behind.
     fn go(self, source: Source, dry_run: bool, new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
-        let Run { verb, job, formats, machine, common, nothing } = self;
+        let Run { verb, job, formats, machine, common, nothing, allow_mixed_keys } = self;
         warn_unauthenticated(&job, common);
         if stores::concerns(&source, &job) {
             return stores::run(StoreRun { verb, job, formats, common, dry_run, nothing }, source, new_key);
@@ -314,26 +331,27 @@ impl Run<'_> {
         }
         nothing.of_tree(&tree, &job, verb)?;
         suffix::hint(&tree, &job);
-        let plan = job.plan(&tree, machine, common.machine.threads);
-        device::settle(&plan);
         let style = style(common);
         let segment = formats_of(&job).map(|format| format.layout().segment).max();
         let name = || output::printable(&output_path(&job));
         cipherloom::check(&tree, &job).with_context(name)?;
-        if dry_run {
-            if common.verbose {
-                report::foretell(&tree, &job, style)?;
-            }
-            plan::print(&plan, segment, common.json)?;
-            return Ok(ExitCode::Success);
+        let in_place = cipherloom::is_in_place(&tree, &job);
+        if !allow_mixed_keys && !in_place {
+            key_places::refuse_mixed_keys(&tree, &job)?;
         }
+        let threads = common.machine.threads;
+        if dry_run {
+            return dry_run::show(tree, &job, machine, threads, segment, style, common.verbose);
+        }
+        let plan = job.plan(&tree, machine, threads);
+        device::settle(&plan);
         let interrupt = Interrupt::listen()?;
         new_key.write()?;
         if style == Style::Verbose {
             output::tell(plan::table(&plan, segment).trim_end());
         }
         let progress = Progress::default();
-        let printer = Printer { style, progress: &progress, in_place: cipherloom::is_in_place(&tree, &job) };
+        let printer = Printer { style, progress: &progress, in_place };
         let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
         let ended = match style {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),

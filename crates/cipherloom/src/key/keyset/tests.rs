@@ -147,6 +147,16 @@ fn refuses_unusable_keys_by_name() {
 }
 
 #[test]
+fn a_binary_keyset_is_called_by_its_name() {
+    let key = Template::Aes128GcmHkdf4Kb.generate().unwrap();
+    let binary =
+        [&[0x08, 0x07, 0x12, 0x60, 0x0a, 0x50, 0x0a, 0x3d], key.type_url().as_bytes(), &[0x12, 0x1b]]
+            .concat();
+    assert!(matches!(Keyset::parse(&[binary, key.serialize().to_vec()].concat()), Err(Error::KeysetBinary)));
+    assert!(matches!(Keyset::parse(b"\x08\x07"), Err(Error::KeysetSyntax { .. })));
+}
+
+#[test]
 fn refuses_other_texts_without_quoting_them() {
     for text in
         ["", "{", "[]", "7", "null", "secret", "{\"primaryKeyId\":-1}", "{\"primaryKeyId\":4294967296}"]

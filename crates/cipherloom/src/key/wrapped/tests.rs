@@ -112,6 +112,11 @@ fn refuses_bad_recipients_and_identities() {
     assert!(matches!(unwrap(&file, &Opener::IdentityFile(&text)), Err(Error::IdentityFile { line: 2 })));
     let text = IdentityText::new(b"# only a comment\n".to_vec());
     assert!(matches!(unwrap(&file, &Opener::IdentityFile(&text)), Err(Error::IdentityFileEmpty)));
+    // As `age-keygen | age -p` makes one.
+    for locked in [file.clone(), armored(&file)] {
+        let refused = unwrap(&file, &Opener::IdentityFile(&IdentityText::new(locked)));
+        assert!(matches!(refused, Err(Error::IdentityFileEncrypted)), "{refused:?}");
+    }
     let latin = Passphrase::new(b"caf\xe9").unwrap();
     assert!(matches!(wrap(&keyset(), &Lock::Passphrase(&latin)), Err(Error::PassphraseUnfit { .. })));
 }

@@ -3,7 +3,7 @@
 use super::notify::Notifier;
 use super::verdicts;
 use crate::arguments::{IfExistsArgument, LcpEncryptArguments, MachineArguments};
-use crate::commands::transform;
+use crate::commands::{key_places, transform};
 use crate::exit_code::{self, ExitCode, usage};
 use crate::output;
 use crate::progress::Progress;
@@ -23,6 +23,10 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         return Err(usage(
             "books are encrypted with CBC, a chain within each part, which no GPU does faster; leave --backend out",
         ));
+    }
+    if !arguments.quiet {
+        let secrets = [Some(&arguments.key_file), arguments.notify_file.as_ref()];
+        key_places::warn_of_content_keys(&arguments.out, secrets.into_iter().flatten().map(PathBuf::as_path));
     }
     let machine = transform::machine(&asked, false)?;
     let found = protect::find(&arguments.sources, &arguments.out)

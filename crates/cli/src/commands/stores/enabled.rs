@@ -93,12 +93,14 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
     let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
     Report::of_run(&summary, inventory.links(), inventory.passed_over()).print(run.verb, style)?;
     interrupt.check_run(errand.destination.is_some())?;
-    run.nothing.of_run(
-        &summary,
-        &output::printable(&inventory.place().address()),
-        run.verb,
-        inventory.passed_over().excluded,
-    )?;
+    run.nothing
+        .of_run(
+            &summary,
+            &output::printable(&inventory.place().address()),
+            run.verb,
+            inventory.passed_over().excluded,
+        )
+        .inspect_err(|_| new_key.take_back())?;
     Ok(exit_code::of_summary(&summary))
 }
 

@@ -51,6 +51,10 @@ pub fn refuse_misspelt(place: &Path) -> anyhow::Result<()> {
         ("file", None) => {
             Err(usage(format!("{address}: did you mean file:///{rest}? (a folder named file: is ./file:)")))
         }
+        ("http" | "https" | "ftp" | "sftp", _) => Err(usage(format!(
+            "{address}: {scheme}:// is no store; known are s3://bucket/prefix, gs://bucket/prefix, az://container/prefix \
+             and file:///folder (a folder named {scheme}: is ./{scheme}:)"
+        ))),
         ("s3" | "gs" | "az", None) => Err(usage(format!(
             "{address}: did you mean {scheme}://{rest}? (a folder named {scheme}: is ./{scheme}:)"
         ))),
@@ -75,6 +79,8 @@ mod tests {
             ("s3:/bucket/x", "did you mean s3://bucket/x?"),
             ("gs:/bucket", "did you mean gs://bucket?"),
             ("az:/", "did you mean az://?"),
+            ("http://host/x", "http:// is no store"),
+            ("https:/host/x", "https:// is no store"),
         ] {
             let refused = refuse_misspelt(Path::new(place)).unwrap_err().to_string();
             assert!(refused.starts_with(place) && refused.contains(said), "{refused}");

@@ -1,0 +1,218 @@
+//! Finds files in the destination that were encrypted with another key, so that one tree does not end up under two.
+//!
+//! A stream does not say which key made it. So the first segment of a few files is opened with the keys of the job. That
+//! bounds the cost for a large destination, and a tree under one key is told from another's by any of its files.
+
+use super::job::{IfExists, Job};
+use crate::Error;
+use crate::format::{Format, RECOGNISE_LEN, Recognised, recognise};
+use crate::tree::{Tree, is_temporary};
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use zeroize::Zeroizing;
+
+/// How many files are opened, and how many of one folder.
+const FILES: usize = 16;
+const FILES_OF_A_FOLDER: usize = 4;
+
+/// How many names are looked at to find these.
+const NAMES: usize = 10_000;
+
+/// Looks for a file in the job's destination that is encrypted, will stay there, and does not open with the keys that
+/// this job encrypts with. A sample of the files is opened, 16 at most.
+///
+/// `None` also where nothing can be told: the job does not encrypt, its format is not authenticated, or the destination
+/// does not exist or cannot be read.
+#[must_use]
+pub fn find_other_key(tree: &Tree, job: &Job<'_>) -> Option<PathBuf> {
+    let format = job.work.sealing().filter(|format| format.is_authenticated())?;
+    let root = job.destination.as_deref()?;
+    let files = match &job.single_name {
+        Some(name) => vec![PathBuf::from(name)],
+        None => sample(root),
+    };
+    let is_foreign = |relative: &PathBuf| {
+        let path = root.join(relative);
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+        is_file
+            && is_under_other_key(&path, relative, format, job).unwrap_or(false)
+            && match is_output(tree, job, relative) {
+                // It will be replaced.
+                true => job.if_exists != IfExists::Overwrite,
+                // Only a Tink stream is known without its key; a folder may hold other files that look random.
+                false => job.single_name.is_none() && format.key_id().is_some(),
+            }
+    };
+    files.iter().find(|relative| is_foreign(relative)).map(|relative| root.join(relative))
+}
+
+/// Some files below `root`, by their relative paths, from as many folders as there are.
+fn sample(root: &Path) -> Vec<PathBuf> {
+    let (mut files, mut names) = (Vec::new(), 0);
+    let mut folders = VecDeque::from([PathBuf::new()]);
+    while let Some(folder) = folders.pop_front() {
+        let Ok(listing) = fs::read_dir(root.join(&folder)) else { continue };
+        let mut of_this = 0;
+        for item in listing.flatten() {
+            names += 1;
+            if files.len() == FILES || names > NAMES {
+                return files;
+            }
+            let Ok(kind) = item.file_type() else { continue };
+            if kind.is_dir() {
+                folders.push_back(folder.join(item.file_name()));
+            } else if kind.is_file() && !is_temporary(&item.file_name()) && of_this < FILES_OF_A_FOLDER {
+                files.push(folder.join(item.file_name()));
+                of_this += 1;
+            }
+        }
+    }
+    files
+}
+
+/// Whether the file is a stream of this format that none of its keys opens.
+fn is_under_other_key(path: &Path, relative: &Path, format: &Format, job: &Job<'_>) -> io::Result<bool> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut head = Vec::new();
+    let wanted = format.largest_segment().max(RECOGNISE_LEN as u32);
+    file.take(wanted.into()).read_to_end(&mut head)?;
+    let is_stream = recognise(&head, length).iter().any(|finding| match finding.what {
+        Recognised::Tink { .. } => format.key_id().is_some(),
+        Recognised::Cobblestone { .. } => format.key_id().is_none(),
+        _ => false,
+    });
+    // Somebody may have bound the path before and not now: that is no other key.
+    let bound = bound_path(relative, job);
+    let opens = |associated_data: &[u8]| opens_first_segment(&head, length, format, associated_data);
+    Ok(is_stream && !opens(b"") && !opens(&bound))
+}
+
+fn opens_first_segment(head: &[u8], length: u64, format: &Format, associated_data: &[u8]) -> bool {
+    let mut buffer = Zeroizing::new(vec![0; head.len()]);
+    let start = &head[..head.len().min(format.head_len())];
+    let opened = format
+        .open_stream(associated_data, start, start.len() as u64 == length, &mut buffer)
+        .and_then(|stream| {
+            let segment = stream.layout().ciphertext_segment(0, length)?;
+            let from = segment.ciphertext_offset as usize;
+            let to = (from + segment.ciphertext_len as usize).min(head.len());
+            let mut segment_bytes = Zeroizing::new(head[from..to].to_vec());
+            stream.open_segment(0, segment.last, None, &mut segment_bytes)
+        });
+    match opened {
+        Ok(_) => true,
+        Err(Error::WrongKey { .. } | Error::FirstSegment | Error::DamagedSegment { .. }) => false,
+        // The file has other troubles than its key.
+        Err(_) => true,
+    }
+}
+
+/// What an output at this path binds, if it binds its path: the plaintext's path, `/` between folders.
+fn bound_path(relative: &Path, job: &Job<'_>) -> Vec<u8> {
+    let parts: Vec<&[u8]> = relative.iter().map(|part| part.as_encoded_bytes()).collect();
+    let path = parts.join(&b'/');
+    path.strip_suffix(job.suffix.as_encoded_bytes()).unwrap_or(&path).to_vec()
+}
+
+/// Whether the job has an output of this name.
+fn is_output(tree: &Tree, job: &Job<'_>, relative: &Path) -> bool {
+    if job.single_name.is_some() {
+        return true;
+    }
+    let folder = relative.parent().unwrap_or(Path::new(""));
+    let folder = tree.directories.iter().position(|directory| directory.path == folder);
+    tree.entries.iter().filter(|entry| Some(entry.directory as usize) == folder).any(|entry| {
+        job.names_output(&entry.name).is_some_and(|name| Some(name.as_os_str()) == relative.file_name())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{Keyset, RawKey, Template};
+    use crate::pipeline::job::Work;
+    use crate::{Machine, Selection, Unobserved};
+
+    fn tink() -> Format {
+        Format::tink(Keyset::generate(Template::Aes256GcmHkdf4Kb).unwrap(), crate::Backend::best()).unwrap()
+    }
+
+    struct Trees {
+        folder: tempfile::TempDir,
+    }
+
+    impl Trees {
+        /// `source` holds a/one and two; `sealed` is it under `format`.
+        fn sealed(format: &Format, bind_path: bool) -> Trees {
+            let folder = tempfile::tempdir().unwrap();
+            fs::create_dir_all(folder.path().join("source/a")).unwrap();
+            fs::write(folder.path().join("source/a/one"), vec![1; 9000]).unwrap();
+            fs::write(folder.path().join("source/two"), b"").unwrap();
+            let trees = Trees { folder };
+            let (tree, mut job) = trees.job(format, IfExists::Fail);
+            job.bind_path = bind_path;
+            let plan = job.plan(&tree, &Machine::detect(crate::machine::Calibration::default()), None);
+            let summary = crate::run(&tree, &plan, &job, &Unobserved).unwrap();
+            assert_eq!(summary.files, 2);
+            trees
+        }
+
+        fn job<'f>(&self, format: &'f Format, if_exists: IfExists) -> (Tree, Job<'f>) {
+            let tree = Tree::list(&self.folder.path().join("source"), &Selection::default()).unwrap();
+            let destination = Some(self.folder.path().join("sealed"));
+            let job =
+                Job { if_exists, suffix: ".enc".into(), ..Job::new(Work::Encrypt(format), destination) };
+            (tree, job)
+        }
+
+        fn finds(&self, format: &Format, if_exists: IfExists) -> bool {
+            let (tree, job) = self.job(format, if_exists);
+            find_other_key(&tree, &job).is_some()
+        }
+    }
+
+    #[test]
+    fn another_key_is_found_and_the_own_is_not() {
+        let (ours, other) = (tink(), tink());
+        for bind_path in [false, true] {
+            let trees = Trees::sealed(&ours, bind_path);
+            for if_exists in [IfExists::Fail, IfExists::Skip] {
+                assert!(!trees.finds(&ours, if_exists), "{bind_path}");
+                assert!(trees.finds(&other, if_exists), "{bind_path}");
+            }
+            assert!(!trees.finds(&other, IfExists::Overwrite), "both are replaced");
+            fs::rename(trees.folder.path().join("source/two"), trees.folder.path().join("source/three"))
+                .unwrap();
+            assert!(trees.finds(&other, IfExists::Overwrite), "two.enc stays");
+            assert!(!trees.finds(&ours, IfExists::Overwrite));
+        }
+    }
+
+    #[test]
+    fn cobblestone_streams_are_known_by_their_names_alone() {
+        let key = |byte| Format::cobblestone(&RawKey::parse(&[byte; 32]).unwrap(), b"").unwrap();
+        let trees = Trees::sealed(&key(1), false);
+        assert!(!trees.finds(&key(1), IfExists::Skip));
+        assert!(trees.finds(&key(2), IfExists::Skip));
+        for (from, to) in [("source/two", "source/three"), ("source/a/one", "source/a/four")] {
+            fs::rename(trees.folder.path().join(from), trees.folder.path().join(to)).unwrap();
+        }
+        assert!(!trees.finds(&key(2), IfExists::Skip), "these may be any random files");
+    }
+
+    #[test]
+    fn files_that_are_not_encrypted_do_not_matter() {
+        let trees = Trees::sealed(&tink(), false);
+        let sealed = trees.folder.path().join("sealed");
+        fs::remove_dir_all(&sealed).unwrap();
+        assert!(!trees.finds(&tink(), IfExists::Fail), "there is no destination");
+        fs::create_dir(&sealed).unwrap();
+        fs::write(sealed.join("two.enc"), b"(a remark in brackets)".repeat(9)).unwrap();
+        fs::write(sealed.join("empty"), b"").unwrap();
+        fs::write(sealed.join(".cipherloom-0123456789abcdef"), [40; 100]).unwrap();
+        assert!(!trees.finds(&tink(), IfExists::Skip));
+    }
+}
