@@ -62,3 +62,20 @@ def test_we_open_what_age_wrapped_for_recipients(tmp_path, identity, key, tree):
     tool.run("encrypt", tree, tmp_path / "sealed", "--key", wrapped, "--identity", path)
     tool.run("decrypt", tmp_path / "sealed", tmp_path / "back", "--key", key)
     assert tool.read_tree(tmp_path / "back") == tool.read_tree(tree)
+
+
+def test_age_opens_a_key_file_that_was_changed(tmp_path, identity, key):
+    path, recipient = identity
+    wrapped, opened = tmp_path / "key.age", tmp_path / "key.json"
+    subprocess.run(["age", "-r", recipient, "-o", wrapped, key], check=True)
+    refused = tool.run("keys", "add", wrapped, "--identity", path, code=tool.USAGE)
+    assert b"does not tell the recipients" in refused.stderr
+    tool.run("keys", "add", wrapped, "--primary", "--identity", path, "--recipient", recipient)
+    subprocess.run(["age", "-d", "-i", path, "-o", opened, wrapped], check=True)
+    keyset = json.loads(opened.read_text())
+    assert keyset["primaryKeyId"] == keyset["key"][1]["keyId"]
+    again, changed = tmp_path / "again.json", tmp_path / "new.txt"
+    changed.write_text(WORDS)
+    tool.run("keys", "passphrase", wrapped, "--identity", path, "--new-passphrase-file", changed)
+    peers.on_a_terminal("age", "-d", "-o", again, wrapped, passphrase=WORDS)
+    assert json.loads(again.read_text()) == keyset

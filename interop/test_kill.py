@@ -1,5 +1,6 @@
 """Killed at any moment, resumed with `--if-exists skip`: the result equals an undisturbed run."""
 
+import json
 import random
 import subprocess
 import time
@@ -59,4 +60,30 @@ def test_the_default_format_resumes(tmp_path, key, plain):
         running.wait()
     tool.run("encrypt", plain, target, "--key", key, "--if-exists", "skip")
     tool.run("decrypt", target, tmp_path / "back", "--key", key)
+    assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+
+
+def test_rekeying_in_place_leaves_every_file_with_one_of_both_keys(tmp_path, key, plain):
+    sealed, new = tmp_path / "sealed", tool.keygen(tmp_path / "new.json")
+    both = tmp_path / "both.json"
+    keyset, other = (json.loads(path.read_text()) for path in (key, new))
+    both.write_text(json.dumps(keyset | {"key": keyset["key"] + other["key"]}))
+    both.chmod(0o600)
+    tool.run("encrypt", plain, sealed, "--key", key)
+    chance = random.Random(3)
+    rekey = ["rekey", sealed, sealed, "--key", key, "--to", new, "--if-exists", "overwrite"]
+    cut_short = 0
+    for _ in range(12):
+        running = started(*rekey)
+        time.sleep(chance.uniform(0.002, 0.1))
+        running.kill()
+        cut_short += running.wait() != 0
+        tool.run("verify", sealed, "--key", both)
+    assert cut_short > 2, "the kills came too late to say anything"
+    tool.run(*rekey)
+    # A name that a killed run used for a moment is a copy of a complete output, and no more.
+    stray = [path for path in sealed.rglob(".cipherloom-*")]
+    for path in stray:
+        path.unlink()
+    tool.run("decrypt", sealed, tmp_path / "back", "--key", new)
     assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
