@@ -20,7 +20,20 @@ impl Source {
     /// # Errors
     /// [`Error::Io`] if it cannot be opened, [`Error::NotAPublication`] if it is none (a folder, a device).
     pub fn open(path: &Path) -> Result<Source, Error> {
-        Source::of(File::open(path).map_err(|error| Error::io("open the publication", error))?)
+        match cipherloom::open_file(path) {
+            Err(cipherloom::Error::NeitherFileNorFolder) => {
+                Err(Error::NotAPublication { problem: "this is not a file" })
+            }
+            opened => Source::of(opened.map_err(refused)?),
+        }
+    }
+
+    /// Opens the file at `relative` below the folder `root`, no link followed below it.
+    ///
+    /// # Errors
+    /// As [`Source::open`]; [`cipherloom::Error::SourceChanged`] for a link.
+    pub(crate) fn open_below(root: &Path, relative: &Path) -> Result<Source, Error> {
+        Source::of(cipherloom::open_file_below(root, relative).map_err(refused)?)
     }
 
     /// A file that is open already.
@@ -56,14 +69,15 @@ impl Source {
     /// Fills `buffer` from `offset`.
     ///
     /// # Errors
-    /// [`Error::ZipDamaged`] if the file ends before, [`Error::Io`] if it cannot be read.
+    /// [`Error::ZipDamaged`] if the file ends before, [`Error::SourceChanged`] if it did not when it was opened,
+    /// [`Error::Io`] if it cannot be read.
     pub fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
         let mut filled = 0;
         while filled < buffer.len() {
             match read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
+                Ok(0) if offset + buffer.len() as u64 <= self.len => return Err(Error::SourceChanged),
                 Ok(0) => return Err(Error::damaged("it ends before what its directory promises")),
                 Ok(count) => filled += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::io("read the publication", error)),
             }
         }
@@ -86,12 +100,29 @@ impl Source {
     }
 }
 
-#[cfg(unix)]
+fn refused(error: cipherloom::Error) -> Error {
+    match error {
+        cipherloom::Error::Io { source, .. } => Error::io("open the publication", source),
+        other => other.into(),
+    }
+}
+
+/// Reads once, however often the system interrupts that.
 pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    loop {
+        match read_at_once(file, buffer, offset) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_at_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
 #[cfg(windows)]
-pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+fn read_at_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
