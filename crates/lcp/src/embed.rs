@@ -44,11 +44,7 @@ const MODIFIED: u32 = 0x0021_0000;
 pub fn embed(path: &Path, licence: &Licence, if_exists: IfExists) -> Result<(), Error> {
     let file = open_locked(path)?;
     let archive = match read(&file) {
-        Err(Error::TrailingBytes { .. } | Error::ZipDamaged { .. } | Error::NotAZip)
-            if cut_torn_tail(&file)? =>
-        {
-            read(&file)?
-        }
+        Err(error) if is_perhaps_torn(&error) && cut_torn_tail(&file)? => read(&file)?,
         result => result?,
     };
     let protection = Protection::read(&archive)?;
@@ -219,22 +215,46 @@ fn verify(file: &File, before: &Archive, name: &str, licence: &Licence) -> Resul
     Ok(())
 }
 
+/// Opens a publication to read from, as if a torn append behind its end were not there.
+///
+/// # Errors
+/// Those of [`Archive::read`].
+pub(crate) fn open(path: &Path) -> Result<Archive, Error> {
+    let source = Source::open(path)?;
+    match Archive::read(source) {
+        Err(error) if is_perhaps_torn(&error) => {
+            let source = Source::open(path)?;
+            match torn_at(&source)? {
+                Some(len) => Archive::read(source.cut_to(len)),
+                None => Err(error),
+            }
+        }
+        result => result,
+    }
+}
+
+fn is_perhaps_torn(error: &Error) -> bool {
+    matches!(error, Error::TrailingBytes { .. } | Error::ZipDamaged { .. } | Error::NotAZip)
+}
+
 /// Cuts off what a crash left of an earlier append; false if there is no such thing.
 fn cut_torn_tail(file: &File) -> Result<bool, Error> {
     let source = Source::of(file.try_clone().map_err(|error| Error::io("open the publication", error))?)?;
-    let from = source.len().saturating_sub(directory::MOST_LEN);
-    let mut bytes = vec![0; (source.len() - from) as usize];
-    source.read_exact(&mut bytes, from)?;
-    let Some(whole) =
-        (0..bytes.len().saturating_sub(END_LEN)).rev().find(|&at| is_end_before_torn_tail(&bytes, at, from))
-    else {
-        return Ok(false);
-    };
-    let len = from + (whole + END_LEN) as u64;
+    let Some(len) = torn_at(&source)? else { return Ok(false) };
     file.set_len(len)
         .and_then(|()| file.sync_data())
         .map_err(|error| Error::io("cut off a torn licence", error))?;
     Ok(true)
+}
+
+/// The length of the archive in front of what a crash left of an append, if there is such a thing.
+fn torn_at(source: &Source) -> Result<Option<u64>, Error> {
+    let from = source.len().saturating_sub(directory::MOST_LEN);
+    let mut bytes = vec![0; (source.len() - from) as usize];
+    source.read_exact(&mut bytes, from)?;
+    let mut ends = (0..bytes.len().saturating_sub(END_LEN)).rev();
+    let whole = ends.find(|&at| is_end_before_torn_tail(&bytes, at, from));
+    Ok(whole.map(|at| from + (at + END_LEN) as u64))
 }
 
 /// Whether an end record stands at `at` (of bytes that begin at `from` in the file), with its directory right before it

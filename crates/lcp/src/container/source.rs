@@ -10,7 +10,9 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub struct Source {
     file: File,
+    /// Bytes that are read; the file may have more.
     len: u64,
+    file_len: u64,
     modified: Option<SystemTime>,
 }
 
@@ -45,7 +47,13 @@ impl Source {
         if !metadata.is_file() {
             return Err(Error::NotAPublication { problem: "this is not a file" });
         }
-        Ok(Source { file, len: metadata.len(), modified: metadata.modified().ok() })
+        let len = metadata.len();
+        Ok(Source { file, len, file_len: len, modified: metadata.modified().ok() })
+    }
+
+    /// The same file as if it ended after `len` bytes.
+    pub(crate) fn cut_to(self, len: u64) -> Source {
+        Source { len: len.min(self.file_len), ..self }
     }
 
     /// The length in bytes when it was opened.
@@ -90,7 +98,7 @@ impl Source {
     /// [`Error::SourceChanged`]; [`Error::Io`] if its attributes cannot be read.
     pub fn check_unchanged(&self) -> Result<(), Error> {
         let metadata = self.file.metadata().map_err(|error| Error::io("read the attributes", error))?;
-        let is_same = metadata.len() == self.len && metadata.modified().ok() == self.modified;
+        let is_same = metadata.len() == self.file_len && metadata.modified().ok() == self.modified;
         if is_same { Ok(()) } else { Err(Error::SourceChanged) }
     }
 
