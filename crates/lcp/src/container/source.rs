@@ -134,3 +134,21 @@ fn read_at_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize
 fn read_at_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_shrinks_has_changed_and_one_that_promises_more_is_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("book.pdf");
+        std::fs::write(&path, [7; 100]).unwrap();
+        let source = Source::open(&path).unwrap();
+        let read = |offset| source.read_exact(&mut [0; 60], offset);
+        read(40).unwrap();
+        assert!(matches!(read(41), Err(Error::ZipDamaged { .. })));
+        File::options().write(true).open(&path).unwrap().set_len(50).unwrap();
+        assert!(matches!(read(40), Err(Error::SourceChanged)));
+    }
+}

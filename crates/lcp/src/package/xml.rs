@@ -12,7 +12,7 @@ use std::borrow::Cow;
 const MOST_DEPTH: usize = 64;
 
 /// More attributes than any real element has. To look for one costs as many steps as there are, squared.
-const MOST_ATTRIBUTES: usize = 256;
+const MOST_ATTRIBUTES: usize = 64;
 
 /// One step of the walk.
 pub(crate) enum Node<'n> {
