@@ -49,9 +49,9 @@ pub(super) fn check(source: &Source, entry: &Entry, buffer: &mut Vec<u8>) -> Res
         false => Some((u64::from(stored_len), u64::from(len))),
     };
     let said = lengths.map(|(stored_len, len)| (crc32, stored_len, len));
-    let is_later = flags & FLAG_DESCRIPTOR != 0;
+    let is_left_out = flags & FLAG_DESCRIPTOR != 0 && said == Some((0, 0, 0));
     let is_same = said == Some((entry.crc32, entry.compressed_len, entry.len));
-    if !is_same && !(is_later && said == Some((0, 0, 0))) {
+    if !is_same && !is_left_out {
         return Err(entry_damaged(
             entry,
             "its local header names another length or CRC-32 than its directory",
