@@ -60,7 +60,8 @@ impl Progress {
         std::thread::scope(|scope| {
             // Dropping the sender ends the drawing, also when the work panics.
             let (_end, ended) = channel::<()>();
-            scope.spawn(move || self.draw(found, &ended));
+            // Without a thread there is no line, and the work goes on.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || self.draw(found, &ended));
             work()
         })
     }

@@ -1,4 +1,4 @@
-//! Putting a licence into a publication, in place: nothing of the publication is moved or overwritten.
+//! Putting a licence into a publication: nothing of the publication moves or changes.
 //!
 //! ```text
 //! before:  entries | directory | end                            ← the protected publication, byte for byte
@@ -7,27 +7,32 @@
 //! ```
 //!
 //! A zip archive is read from its end, so the second directory is the one that counts; it is the first one plus the
-//! licence (less an earlier one). Everything but the last record is forced to stable storage before that record is
-//! written. A crash therefore leaves either the old archive with a tail that has no end record, or the new one. Such a
-//! tail is recognised, and cut off, by the next run: what stands before it is a whole archive, and it begins with the
-//! licence's local header. If the first bytes' length and SHA-256 are in the licence, they still are those of the
-//! publication as it was protected.
+//! licence (less an earlier one).
+//!
+//! Zip readers look for the end record in the last 64 KiB. So a tail that is shorter is appended in place: everything but
+//! the last record is forced to stable storage before that record is written, which lies in one sector, and a crash leaves
+//! the old archive with bytes behind its end, which others pass over, or the new one. The next run recognises such bytes
+//! (they begin with the licence's local header right behind an end record) and cuts them off. A longer tail would hide the
+//! old end record until the new one is there, so such a book is copied, and the copy takes its name when it is complete.
 
 use crate::Error;
+use crate::container::directory::{self, Records};
 use crate::container::{Archive, Source, records};
 use crate::licence::Licence;
 use crate::package::Protection;
-use cipherloom::IfExists;
-use std::fs::{File, OpenOptions, TryLockError};
+use cipherloom::{Draft, IfExists};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The most bytes that a directory takes: 50,000 entries with long names.
-const MOST_DIRECTORY: u64 = 64 << 20;
-/// Bytes of a central record without its variable parts.
-const CENTRAL_LEN: usize = 46;
 /// Bytes of the end record without comment.
-const END_LEN: usize = 22;
+const END_LEN: usize = directory::END_LEN as usize;
+/// An end record this far from the end of the file is found by every reader: 64 KiB, less a margin.
+const NEAR: u64 = 60 << 10;
+/// What a disk writes whole or not at all.
+const SECTOR: u64 = 512;
+/// Bytes that are copied at a time.
+const PIECE: u64 = 1 << 20;
 /// 1 January 1980: the licence itself says when it was made.
 const MODIFIED: u32 = 0x0021_0000;
 
@@ -37,15 +42,9 @@ const MODIFIED: u32 = 0x0021_0000;
 /// [`Error::NotProtected`]; [`Error::HasLicence`]; [`Error::Busy`] if another program does the same; those of
 /// [`Archive::read`]; [`Error::Io`]. The publication is then as it was.
 pub fn embed(path: &Path, licence: &Licence, if_exists: IfExists) -> Result<(), Error> {
-    let opened = OpenOptions::new().read(true).write(true).open(path);
-    let file = opened.map_err(|error| Error::io("open the publication for writing", error))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(Error::Busy),
-        Err(TryLockError::Error(error)) => return Err(Error::io("lock the publication", error)),
-    }
+    let file = open_locked(path)?;
     let archive = match read(&file) {
-        Err(Error::ZipDamaged { .. } | Error::NotAZip) if cut_torn_tail(&file)? => read(&file)?,
+        Err(error) if is_perhaps_torn(&error) && cut_torn_tail(&file)? => read(&file)?,
         result => result?,
     };
     let protection = Protection::read(&archive)?;
@@ -56,9 +55,12 @@ pub fn embed(path: &Path, licence: &Licence, if_exists: IfExists) -> Result<(), 
     if if_exists != IfExists::Overwrite && archive.find(name).is_some() {
         return Err(Error::HasLicence);
     }
+    let tail = appended(&archive, name, licence.text().as_bytes())?;
     let old_len = archive.source().len();
-    let (tail, end) = appended(&archive, name, licence.text().as_bytes(), old_len)?;
-    let written = append(&file, &tail, &end, old_len).and_then(|()| verify(&file, &archive, name, licence));
+    if old_len - archive.end_offset() + tail.len() as u64 > NEAR {
+        return write_beside(path, &file, &archive, &tail, &|copy| verify(copy, &archive, name, licence));
+    }
+    let written = append(&file, &tail, old_len).and_then(|()| verify(&file, &archive, name, licence));
     if written.is_err() {
         file.set_len(old_len)
             .map_err(|error| Error::io("take back what was appended to the publication", error))?;
@@ -66,14 +68,43 @@ pub fn embed(path: &Path, licence: &Licence, if_exists: IfExists) -> Result<(), 
     written
 }
 
+/// Opens the publication for this program alone.
+fn open_locked(path: &Path) -> Result<File, Error> {
+    let opened = OpenOptions::new().read(true).write(true).open(path);
+    let file = opened.map_err(|error| Error::io("open the publication for writing", error))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(Error::Busy),
+        Err(TryLockError::Error(error)) => return Err(Error::io("lock the publication", error)),
+    }
+    // Another program may have put a copy with its licence here before the lock was free.
+    if is_replaced(path, &file).map_err(|error| Error::io("read the attributes", error))? {
+        return Err(Error::Busy);
+    }
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn is_replaced(path: &Path, file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (named, open) = (fs::metadata(path)?, file.metadata()?);
+    Ok((named.dev(), named.ino()) != (open.dev(), open.ino()))
+}
+
+/// A file that is open cannot be replaced there.
+#[cfg(not(unix))]
+fn is_replaced(_path: &Path, _file: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
 fn read(file: &File) -> Result<Archive, Error> {
     let file = file.try_clone().map_err(|error| Error::io("open the publication", error))?;
     Archive::read(Source::of(file)?)
 }
 
-/// What is to be appended, and the end record that makes it count.
-fn appended(archive: &Archive, name: &str, text: &[u8], old_len: u64) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    let length = text.len() as u64;
+/// What is to be appended.
+fn appended(archive: &Archive, name: &str, text: &[u8]) -> Result<Vec<u8>, Error> {
+    let (length, old_len) = (text.len() as u64, archive.source().len());
     let entry = records::Written {
         name,
         method: 0,
@@ -83,81 +114,88 @@ fn appended(archive: &Archive, name: &str, text: &[u8], old_len: u64) -> Result<
         len: length,
         offset: old_len,
     };
-    let mut tail = Vec::new();
-    records::local_header(&entry, &mut tail);
-    tail.extend_from_slice(text);
-    let directory_offset = old_len + tail.len() as u64;
-    let directory = directory(archive)?;
-    let mut count = 1;
-    for record in Records(&directory).take(archive.entries().len()) {
+    let (before, mut directory, mut count) = (archive.directory()?, Vec::new(), 1);
+    for record in Records(&before) {
         let record = record.ok_or(Error::damaged("its directory is malformed"))?;
         if record.name != name.as_bytes() {
-            tail.extend_from_slice(record.bytes);
+            directory.extend_from_slice(record.bytes);
             count += 1;
         }
     }
-    records::central_record(&entry, &mut tail);
-    let mut end = Vec::new();
-    records::end_of_directory(
-        count,
-        directory_offset,
-        old_len + tail.len() as u64 - directory_offset,
-        &mut end,
-    );
-    let last = end.split_off(end.len() - END_LEN);
-    tail.append(&mut end);
-    Ok((tail, last))
+    records::central_record(&entry, &mut directory);
+    let mut tail = Vec::new();
+    records::local_header(&entry, &mut tail);
+    tail.extend_from_slice(text);
+    let end = |offset: u64| {
+        let mut end = Vec::new();
+        records::end_of_directory(count, offset, directory.len() as u64, &mut end);
+        end
+    };
+    let offset = old_len + tail.len() as u64;
+    // The end record begins here, and is moved to where no crash can cut it.
+    let begins_at = (offset + (directory.len() + end(offset).len() - END_LEN) as u64) % SECTOR;
+    let moved = if begins_at + END_LEN as u64 > SECTOR { SECTOR - begins_at } else { 0 };
+    tail.resize(tail.len() + moved as usize, 0);
+    tail.extend_from_slice(&directory);
+    tail.extend(end(offset + moved));
+    Ok(tail)
 }
 
-/// The archive's directory as it stands, and perhaps what follows it.
-fn directory(archive: &Archive) -> Result<Vec<u8>, Error> {
-    let (offset, source) = (archive.directory_offset(), archive.source());
-    let len = (source.len() - offset).min(MOST_DIRECTORY);
-    let mut bytes = vec![0; len as usize];
-    source.read_exact(&mut bytes, offset)?;
-    let first = Records(&bytes).next().flatten().zip(archive.entries().first());
-    if first.is_some_and(|(record, entry)| {
-        record.offset != u32::MAX && u64::from(record.offset) != entry.header_offset
-    }) {
-        return Err(Error::damaged("something stands in front of its first entry"));
-    }
-    Ok(bytes)
-}
-
-/// The central records in a directory's bytes; `None` where none begins or the bytes end in the middle of one.
-struct Records<'b>(&'b [u8]);
-
-struct Record<'b> {
-    bytes: &'b [u8],
-    name: &'b [u8],
-    offset: u32,
-}
-
-impl<'b> Iterator for Records<'b> {
-    type Item = Option<Record<'b>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let bytes = self.0;
-        let record = (|| {
-            let fixed =
-                bytes.first_chunk::<CENTRAL_LEN>().filter(|fixed| fixed.starts_with(b"PK\x01\x02"))?;
-            let number = |at: usize| usize::from(u16::from_le_bytes([fixed[at], fixed[at + 1]]));
-            let (name, rest) = (number(28), number(30) + number(32));
-            Some(Record {
-                bytes: bytes.get(..CENTRAL_LEN + name + rest)?,
-                name: bytes.get(CENTRAL_LEN..CENTRAL_LEN + name)?,
-                offset: u32::from_le_bytes([fixed[42], fixed[43], fixed[44], fixed[45]]),
-            })
-        })();
-        self.0 = record.as_ref().map_or(&[], |record| &bytes[record.bytes.len()..]);
-        Some(record)
-    }
-}
-
-fn append(file: &File, tail: &[u8], end: &[u8], old_len: u64) -> Result<(), Error> {
+/// Appends `tail`, which ends in the end record.
+fn append(file: &File, tail: &[u8], old_len: u64) -> Result<(), Error> {
     let refused = |error| Error::io("append the licence to the publication", error);
-    write_all_at(file, tail, old_len).and_then(|()| file.sync_data()).map_err(refused)?;
-    write_all_at(file, end, old_len + tail.len() as u64).and_then(|()| file.sync_data()).map_err(refused)
+    let (tail, end) = tail.split_at(tail.len() - END_LEN);
+    let end_offset = old_len + tail.len() as u64;
+    write_all_at(file, tail, old_len)
+        // The end record's own write does not lengthen the file.
+        .and_then(|()| file.set_len(end_offset + END_LEN as u64))
+        .and_then(|()| file.sync_data())
+        .map_err(refused)?;
+    write_all_at(file, end, end_offset).and_then(|()| file.sync_data()).map_err(refused)
+}
+
+/// Writes the publication and `tail` to a file of its own, which takes the publication's place when it is complete.
+fn write_beside(
+    path: &Path,
+    file: &File,
+    archive: &Archive,
+    tail: &[u8],
+    verify: &dyn Fn(&File) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let refused = |error| Error::io("copy the publication", error);
+    // What a link leads to is replaced, not the link.
+    let path = fs::canonicalize(path).map_err(refused)?;
+    let copy = Draft::begin(&path)?;
+    let source = archive.source();
+    let mut piece = vec![0; source.len().min(PIECE) as usize];
+    let mut at = 0;
+    while at < source.len() {
+        let piece = &mut piece[..(source.len() - at).min(PIECE) as usize];
+        source.read_exact(piece, at)?;
+        copy.write_at(piece, at)?;
+        at += piece.len() as u64;
+    }
+    copy.write_at(tail, at)?;
+    source.check_unchanged()?;
+    take_attributes(copy.file(), file).map_err(refused)?;
+    verify(copy.file())?;
+    copy.sync()?;
+    copy.publish(IfExists::Overwrite)?;
+    Ok(cipherloom::sync_parents(&path, path.parent().unwrap_or(&path))?)
+}
+
+/// Gives the copy the owner, as far as this process may, and the permissions of the publication.
+fn take_attributes(copy: &File, publication: &File) -> io::Result<()> {
+    let metadata = publication.metadata()?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let own = copy.metadata()?;
+        if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
+            let _ = fchown(copy, Some(metadata.uid()), Some(metadata.gid()));
+        }
+    }
+    copy.set_permissions(metadata.permissions())
 }
 
 /// Reads everything back: the old entries where they were, and the licence.
@@ -177,22 +215,46 @@ fn verify(file: &File, before: &Archive, name: &str, licence: &Licence) -> Resul
     Ok(())
 }
 
+/// Opens a publication to read from, as if a torn append behind its end were not there.
+///
+/// # Errors
+/// Those of [`Archive::read`].
+pub(crate) fn open(path: &Path) -> Result<Archive, Error> {
+    let source = Source::open(path)?;
+    match Archive::read(source) {
+        Err(error) if is_perhaps_torn(&error) => {
+            let source = Source::open(path)?;
+            match torn_at(&source)? {
+                Some(len) => Archive::read(source.cut_to(len)),
+                None => Err(error),
+            }
+        }
+        result => result,
+    }
+}
+
+fn is_perhaps_torn(error: &Error) -> bool {
+    matches!(error, Error::TrailingBytes { .. } | Error::ZipDamaged { .. } | Error::NotAZip)
+}
+
 /// Cuts off what a crash left of an earlier append; false if there is no such thing.
 fn cut_torn_tail(file: &File) -> Result<bool, Error> {
     let source = Source::of(file.try_clone().map_err(|error| Error::io("open the publication", error))?)?;
-    let from = source.len().saturating_sub(MOST_DIRECTORY);
-    let mut bytes = vec![0; (source.len() - from) as usize];
-    source.read_exact(&mut bytes, from)?;
-    let Some(whole) =
-        (0..bytes.len().saturating_sub(END_LEN)).rev().find(|&at| is_end_before_torn_tail(&bytes, at, from))
-    else {
-        return Ok(false);
-    };
-    let len = from + (whole + END_LEN) as u64;
+    let Some(len) = torn_at(&source)? else { return Ok(false) };
     file.set_len(len)
         .and_then(|()| file.sync_data())
         .map_err(|error| Error::io("cut off a torn licence", error))?;
     Ok(true)
+}
+
+/// The length of the archive in front of what a crash left of an append, if there is such a thing.
+fn torn_at(source: &Source) -> Result<Option<u64>, Error> {
+    let from = source.len().saturating_sub(directory::MOST_LEN);
+    let mut bytes = vec![0; (source.len() - from) as usize];
+    source.read_exact(&mut bytes, from)?;
+    let mut ends = (0..bytes.len().saturating_sub(END_LEN)).rev();
+    let whole = ends.find(|&at| is_end_before_torn_tail(&bytes, at, from));
+    Ok(whole.map(|at| from + (at + END_LEN) as u64))
 }
 
 /// Whether an end record stands at `at` (of bytes that begin at `from` in the file), with its directory right before it

@@ -1,156 +1,13 @@
 //! Bad publications: each fails alone with words of its own, and nothing stands under its name.
 
 mod archives;
+mod cases;
 mod runs;
 
-use archives::{Item, archive, epub, noise};
+use archives::{archive, epub, noise};
+use cases::{cases, changed, container, package};
 use cipherloom::IfExists;
 use runs::{Ended, protect, protect_with};
-
-/// An EPUB with one entry changed, or added.
-fn changed(name: &str, change: impl Fn(&mut Item)) -> Vec<u8> {
-    let mut items = epub();
-    change(items.iter_mut().find(|item| item.name == name.as_bytes()).unwrap());
-    archive(&items)
-}
-
-fn with(item: Item) -> Vec<u8> {
-    let mut items = epub();
-    items.push(item);
-    archive(&items)
-}
-
-fn named(name: &[u8]) -> Vec<u8> {
-    with(Item { name: name.into(), ..Item::stored("x", b"x") })
-}
-
-fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
-    let good = archive(&epub());
-    let mut no_end = good.clone();
-    no_end.truncate(good.len() - 400);
-    let mut bad_directory = good.clone();
-    let end = bad_directory.len() - 22;
-    let record = (0..end).rfind(|&at| bad_directory[at..].starts_with(b"PK\x01\x02")).unwrap();
-    bad_directory[record + 2] = 9;
-    let mut more_entries = good.clone();
-    more_entries[end + 8] += 1;
-    more_entries[end + 10] += 1;
-    vec![
-        ("empty.epub", Vec::new(), "not a zip archive"),
-        ("text.epub", b"It was a dark and stormy night.".repeat(100), "not a zip archive"),
-        ("truncated.epub", no_end, "its directory (at its end) is missing"),
-        ("start-only.epub", good[..200].to_vec(), "its directory (at its end) is missing"),
-        ("directory.epub", bad_directory, "its directory"),
-        ("count.epub", more_entries, "its directory"),
-        ("dots.epub", named(b"../../etc/passwd"), "leads out of its folder"),
-        ("inner-dots.epub", named(b"OPS/../../x"), "leads out of its folder"),
-        ("absolute.epub", named(b"/etc/passwd"), "is absolute"),
-        ("drive.epub", named(b"C:/x"), "is absolute"),
-        ("backslash.epub", named(b"OPS\\..\\x"), "backslash"),
-        ("control.epub", named(b"a\0b"), "control character"),
-        ("encoding.epub", named(b"caf\xe9"), "not UTF-8"),
-        ("twice.epub", with(Item::stored("OPS/one.xhtml", b"other")), "two entries named \"OPS/one.xhtml\""),
-        (
-            "declared-bomb.epub",
-            changed("OPS/one.xhtml", |item| item.len = Some(u32::MAX - 1)),
-            "declares a length that its stored bytes cannot reach",
-        ),
-        (
-            "real-bomb.epub",
-            changed("OPS/one.xhtml", |item| item.len = Some(1000)),
-            "inflates to more than its directory says",
-        ),
-        (
-            "grown-bomb.epub",
-            changed("OPS/one.xhtml", |item| {
-                item.content = noise(400_000);
-                item.len = Some(300 << 20);
-            }),
-            "declares to grow more than a hundredfold",
-        ),
-        (
-            "overlap.epub",
-            changed("OPS/two.xhtml", |item| item.offset = Some(0)),
-            "local header bears another name",
-        ),
-        (
-            "masked.epub",
-            changed("OPS/two.xhtml", |item| item.local_name = Some(b"OPS/abc.xhtml".to_vec())),
-            "local header bears another name",
-        ),
-        ("password.epub", changed("OPS/one.xhtml", |item| item.flags = 1), "zip password"),
-        ("method.epub", changed("OPS/two.xhtml", |item| item.method = 12), "method 12"),
-        ("checksum.epub", changed("OPS/two.xhtml", |item| item.crc32 = Some(7)), "CRC-32"),
-        ("clear-checksum.epub", changed("OPS/nav.xhtml", |item| item.crc32 = Some(7)), "CRC-32"),
-        ("image-checksum.epub", changed("OPS/img/picture.png", |item| item.crc32 = Some(7)), "CRC-32"),
-        (
-            "short.epub",
-            changed("OPS/one.xhtml", |item| item.len = Some(item.content.len() as u32 + 1)),
-            "shorter than its directory says",
-        ),
-        (
-            "image-short.epub",
-            changed("OPS/img/picture.png", |item| item.len = Some(item.content.len() as u32 + 1)),
-            "shorter than its directory says",
-        ),
-        ("nothing.epub", archive(&[Item::stored("a", b"a")]), "holds no publication"),
-        ("no-package.epub", archive(&epub()[..3]), "\"OPS/book.opf\" is missing"),
-        (
-            "container.epub",
-            changed("META-INF/container.xml", |item| item.content = b"<container>".to_vec()),
-            "\"META-INF/container.xml\" is malformed: it ends inside an element",
-        ),
-        (
-            "rootless.epub",
-            changed("META-INF/container.xml", |item| item.content = b"<container/>".to_vec()),
-            "it names no rootfile",
-        ),
-        (
-            "package.epub",
-            changed("OPS/book.opf", |item| item.content = b"<package><a></package>".to_vec()),
-            "\"OPS/book.opf\" is malformed",
-        ),
-        (
-            "encryption.epub",
-            changed("META-INF/encryption.xml", |item| item.content = b"<encryption".to_vec()),
-            "\"META-INF/encryption.xml\" is malformed",
-        ),
-        ("lcp.epub", with(Item::stored("META-INF/license.lcpl", b"{}")), "protected with LCP already"),
-        (
-            "foreign.epub",
-            changed("META-INF/encryption.xml", |item| {
-                let text = String::from_utf8(item.content.clone()).unwrap();
-                item.content = text
-                    .replace("http://www.idpf.org/2008/embedding", "http://www.w3.org/2001/04/xmlenc#aes128-cbc")
-                    .into_bytes();
-            }),
-            "another system's protection",
-        ),
-        ("manifest.webpub", archive(&[Item::stored("manifest.json", b"{\"a\":")]), "it ends too early"),
-        ("order.webpub", archive(&[Item::stored("manifest.json", b"{}")]), "it has no readingOrder"),
-        (
-            "links.webpub",
-            archive(&[Item::stored("manifest.json", b"{\"readingOrder\": [7]}")]),
-            "something that is not a link",
-        ),
-        (
-            "nothing.webpub",
-            archive(&[Item::stored("manifest.json", b"{\"readingOrder\": [{\"href\": \"gone\"}]}")]),
-            "no resource that may be encrypted",
-        ),
-        (
-            "lcp.webpub",
-            archive(&[
-                Item::stored(
-                    "manifest.json",
-                    br#"{"readingOrder": [{"href": "a", "properties": {"encrypted": {"scheme": "http://readium.org/2014/01/lcp"}}}]}"#,
-                ),
-                Item::stored("a", b"a"),
-            ]),
-            "protected with LCP already",
-        ),
-    ]
-}
 
 #[test]
 fn each_bad_publication_fails_alone_in_its_own_words() {
@@ -170,6 +27,84 @@ fn each_bad_publication_fails_alone_in_its_own_words() {
     assert_eq!(left, ["good.epub"], "nothing else was left behind");
     assert_eq!(run.keys().len(), 1);
     assert_eq!((run.summary.books, run.summary.failed), (1, cases.len() as u64));
+}
+
+#[test]
+fn what_is_named_many_times_is_read_once() {
+    let roots = vec!["OPS/book.opf".to_owned(); 2000];
+    let rootfiles = changed("META-INF/container.xml", |item| item.content = container(&roots));
+    // Of each cover with each item compared this would take minutes.
+    let covers: String =
+        (0..60_000).map(|number| format!("<meta name=\"cover\" content=\"c{number}\"/>")).collect();
+    let items: String = (0..60_000).map(|number| format!("<item id=\"i{number}\" href=\"a\"/>")).collect();
+    let covers = changed("OPS/book.opf", |item| {
+        item.content = package(&format!("{covers}{items}"));
+        item.method = 0;
+    });
+    let run = protect(&[("rootfiles.epub", rootfiles), ("covers.epub", covers)]);
+    assert_eq!(run.summary.books, 2, "{:?}", run.ended);
+}
+
+#[test]
+fn headers_that_leave_the_lengths_to_what_follows_are_no_contradiction() {
+    let mut items = epub();
+    items.iter_mut().for_each(|item| item.flags = 1 << 3);
+    let mut streamed = archive(&items);
+    for start in 0..streamed.len() - 30 {
+        if streamed[start..].starts_with(b"PK\x03\x04") {
+            streamed[start + 14..start + 26].fill(0);
+        }
+    }
+    let run = protect(&[("streamed.epub", streamed)]);
+    assert_eq!(run.summary.books, 1, "{:?}", run.ended);
+}
+
+#[test]
+#[cfg(unix)]
+fn links_below_the_output_folder_lead_nowhere() {
+    let outside = tempfile::tempdir().unwrap();
+    let out = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), out.path().join("shelf")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("b.epub"), out.path().join("b.epub")).unwrap();
+    let good = archive(&epub());
+    for (if_exists, b_is_made) in
+        [(IfExists::Fail, false), (IfExists::Skip, false), (IfExists::Overwrite, true)]
+    {
+        let run =
+            protect_with(&[("a.epub", good.clone()), ("b.epub", good.clone())], Some(out.path()), |job| {
+                job.if_exists = if_exists;
+                job.sources[0].folder = "shelf".into();
+            });
+        let Ended::Failed(message) = &run.ended["a.epub"] else { panic!("it followed the link") };
+        assert!(message.contains("link"), "{message}");
+        assert_eq!(
+            matches!(run.ended["b.epub"], Ended::Done(_)),
+            b_is_made,
+            "{if_exists:?}: {:?}",
+            run.ended
+        );
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn links_and_pipes_put_into_a_folder_after_it_was_searched_are_not_read() {
+    let outside = tempfile::tempdir().unwrap();
+    let other = outside.path().join("other.epub");
+    std::fs::write(&other, archive(&epub())).unwrap();
+    let good = archive(&epub());
+    let run = protect_with(&[("link.epub", good.clone()), ("pipe.epub", good)], None, |job| {
+        let root = job.sources[0].path.parent().unwrap().to_owned();
+        for source in &mut job.sources {
+            source.root = Some(root.clone());
+            std::fs::remove_file(&source.path).unwrap();
+        }
+        std::os::unix::fs::symlink(&other, &job.sources[0].path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&job.sources[1].path).status().unwrap();
+        assert!(made.success());
+    });
+    assert_eq!((run.summary.books, run.summary.failed), (0, 2), "{:?}", run.ended);
 }
 
 #[test]

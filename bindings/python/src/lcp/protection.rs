@@ -63,6 +63,7 @@ pub(crate) fn lcp_encrypt(py: Python<'_>, options: Options) -> PyResult<Report> 
         key_file: options.key_file,
         if_exists,
         checksums: options.checksums,
+        durable: false,
         level: options.level,
         backend: machine.backend,
     };

@@ -7,6 +7,7 @@ use super::job::IfExists;
 use super::output::Output;
 use crate::Error;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
@@ -83,6 +84,12 @@ impl Draft {
             }
         }
         Ok(())
+    }
+
+    /// The file, for reading and for its attributes.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        self.output.file()
     }
 
     /// Forces the content to stable storage.

@@ -47,7 +47,7 @@ pub use pieces::{Pieces, Workspace};
 pub use range::{SealedFile, open_range};
 pub use replaced_key::replace_key_file;
 pub use single::translate_stream;
-pub use source_file::SourceFile;
+pub use source_file::{SourceFile, open_file, open_file_below};
 pub use stable::{make_folders, sync_folders, sync_parents};
 pub use to_file::translate_to_file;
 pub use workers::{on_watched_workers, on_workers};

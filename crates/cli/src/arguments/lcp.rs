@@ -69,6 +69,9 @@ pub struct LcpEncryptArguments {
     /// Leave out the SHA-256 of sources and outputs, which is most of the work for large books
     #[arg(long)]
     pub no_checksum: bool,
+    /// Force outputs and their names to stable storage before the run ends; keys always are, before their books get names
+    #[arg(long)]
+    pub durable: bool,
     /// How hard text that the source stores uncompressed is deflated: 1 (fast) to 9 (small)
     #[arg(long, value_name = "LEVEL", default_value = "6", value_parser = clap::value_parser!(u32).range(1..=9))]
     pub level: u32,

@@ -8,6 +8,11 @@ use flate2::{Decompress, FlushDecompress, Status};
 /// Stored bytes that are read, and content bytes that are inflated, at a time.
 const PIECE: usize = 64 << 10;
 
+/// From this size on a document is refused that shrinks more than the most repetitive of real ones: reading it costs more
+/// than inflating it does.
+const SUSPICIOUS_LEN: u64 = 1 << 20;
+const SUSPICIOUS_RATIO: u64 = 200;
+
 /// The check of an entry's content while it passes by: its length and CRC-32.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Verdict {
@@ -198,10 +203,16 @@ impl Archive {
     /// An entry's whole content, which must not be longer than `most` bytes.
     ///
     /// # Errors
-    /// [`Error::PartTooLarge`]; otherwise as [`Archive::read_to`].
+    /// [`Error::PartTooLarge`]; [`Error::Bomb`] if it grows more than documents do; otherwise as [`Archive::read_to`].
     pub fn read_whole(&self, entry: &Entry, most: u64) -> Result<Vec<u8>, Error> {
         if entry.len > most {
             return Err(Error::PartTooLarge { part: entry.name.clone(), length: entry.len, most });
+        }
+        if entry.len > SUSPICIOUS_LEN && entry.len / SUSPICIOUS_RATIO > entry.compressed_len {
+            return Err(Error::Bomb {
+                entry: entry.name.clone(),
+                problem: "is a document that declares to grow more than two hundredfold",
+            });
         }
         let mut content = Vec::with_capacity(usize::try_from(entry.len).unwrap_or(0));
         self.read_to(entry, &mut |bytes| {

@@ -6,6 +6,8 @@
 //! stream can be passed on as it is.
 
 mod content;
+pub(crate) mod directory;
+mod local;
 mod name;
 pub(crate) mod records;
 mod source;
@@ -15,6 +17,7 @@ pub(crate) use content::Verdict;
 pub use source::Source;
 
 use crate::Error;
+use directory::Bounds;
 use rawzip::{
     CompressionMethod, ErrorKind, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipFileHeaderRecord, ZipLocator,
 };
@@ -26,7 +29,8 @@ const MOST_ENTRIES: u64 = 50_000;
 /// What deflate can reach at most: a run of 258 bytes costs at least two bits.
 const MOST_RATIO: u64 = 1032;
 
-/// From this size on an entry is refused whose content shrinks more than real content does.
+/// From this size on an entry is refused whose content shrinks more than real content does, and so is an archive whose
+/// entries do together.
 const SUSPICIOUS_LEN: u64 = 256 << 20;
 const SUSPICIOUS_RATIO: u64 = 100;
 
@@ -75,7 +79,7 @@ pub struct Archive {
     entries: Vec<Entry>,
     /// Indices of the entries in the order of their names.
     by_name: Vec<u32>,
-    directory_offset: u64,
+    bounds: Bounds,
 }
 
 impl Archive {
@@ -85,16 +89,26 @@ impl Archive {
     /// [`Error::NotAZip`], [`Error::ZipDamaged`], and what is wrong with a single entry: its name, its method, a length
     /// that nothing real has. [`Error::Io`] if the file cannot be read.
     pub fn read(source: Source) -> Result<Archive, Error> {
-        let (entries, directory_offset) = read_directory(&source)?;
+        let (entries, bounds) = read_directory(&source)?;
         let mut by_name: Vec<u32> = (0..entries.len() as u32).collect();
         by_name.sort_unstable_by(|&a, &b| entries[a as usize].name.cmp(&entries[b as usize].name));
         let same = |pair: &&[u32]| entries[pair[0] as usize].name == entries[pair[1] as usize].name;
         if let Some(pair) = by_name.windows(2).find(same) {
             return Err(Error::DuplicateEntry { entry: entries[pair[0] as usize].name.clone() });
         }
-        let mut archive = Archive { source, entries, by_name, directory_offset };
+        let mut archive = Archive { source, entries, by_name, bounds };
         archive.find_data()?;
+        archive.check_growth(archive.entries.iter().map(|entry| entry.len).fold(0, u64::saturating_add))?;
         Ok(archive)
+    }
+
+    /// Fails if content of so many bytes is more than real content grows to from an archive of this length.
+    ///
+    /// # Errors
+    /// [`Error::ArchiveBomb`].
+    pub(crate) fn check_growth(&self, len: u64) -> Result<(), Error> {
+        let is_bomb = len > SUSPICIOUS_LEN && len / SUSPICIOUS_RATIO > self.source.len();
+        if is_bomb { Err(Error::ArchiveBomb { len }) } else { Ok(()) }
     }
 
     /// The entries in the order of the directory.
@@ -113,7 +127,20 @@ impl Archive {
     /// Where the central directory begins, in bytes from the start of the file.
     #[must_use]
     pub fn directory_offset(&self) -> u64 {
-        self.directory_offset
+        self.bounds.directory_offset
+    }
+
+    /// The central directory's bytes.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::ZipDamaged`] if the file has become shorter.
+    pub(crate) fn directory(&self) -> Result<Vec<u8>, Error> {
+        read_records(&self.source, self.bounds)
+    }
+
+    /// Where the end record begins, in bytes from the start of the file.
+    pub(crate) fn end_offset(&self) -> u64 {
+        self.bounds.end_offset
     }
 
     /// The file.
@@ -122,32 +149,20 @@ impl Archive {
         &self.source
     }
 
-    /// Looks at every local header: it must be there, bear the same name, and leave room for the entry's bytes before
-    /// the next one. Overlapping entries are how small bombs become large ones.
+    /// Looks at every local header: it must be there, say what the directory says, and leave room for the entry's bytes
+    /// before the next one. Overlapping entries are how small bombs become large ones.
     fn find_data(&mut self) -> Result<(), Error> {
         let mut header = Vec::with_capacity(records::LOCAL_LEN + 256);
         for entry in &mut self.entries {
-            header.resize(records::LOCAL_LEN + entry.name.len(), 0);
-            self.source.read_exact(&mut header, entry.header_offset)?;
-            let Some(lengths) = records::local_lengths(&header) else {
-                return Err(entry_damaged(entry, "its local header is not where the directory says"));
-            };
-            if lengths.name as usize != entry.name.len()
-                || header[records::LOCAL_LEN..] != *entry.name.as_bytes()
-            {
-                return Err(entry_damaged(entry, "its local header bears another name"));
-            }
-            entry.data_offset = entry.header_offset
-                + records::LOCAL_LEN as u64
-                + u64::from(lengths.name)
-                + u64::from(lengths.extra);
+            entry.data_offset = local::check(&self.source, entry, &mut header)?;
         }
         let mut in_order: Vec<u32> = (0..self.entries.len() as u32).collect();
         in_order.sort_unstable_by_key(|&index| self.entries[index as usize].header_offset);
         for (place, &index) in in_order.iter().enumerate() {
             let entry = &self.entries[index as usize];
             let next = in_order.get(place + 1);
-            let end = next.map_or(self.directory_offset, |&next| self.entries[next as usize].header_offset);
+            let end =
+                next.map_or(self.bounds.directory_offset, |&next| self.entries[next as usize].header_offset);
             if entry.data_offset.checked_add(entry.compressed_len).is_none_or(|own| own > end) {
                 return Err(entry_damaged(entry, "its bytes overlap what follows them in the archive"));
             }
@@ -160,7 +175,7 @@ fn entry_damaged(entry: &Entry, problem: &'static str) -> Error {
     Error::EntryDamaged { entry: entry.name.clone(), problem }
 }
 
-fn read_directory(source: &Source) -> Result<(Vec<Entry>, u64), Error> {
+fn read_directory(source: &Source) -> Result<(Vec<Entry>, Bounds), Error> {
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let found = ZipLocator::new().locate_in_reader(ByPosition(source.file()), &mut buffer, source.len());
     let archive = match found {
@@ -171,6 +186,8 @@ fn read_directory(source: &Source) -> Result<(Vec<Entry>, u64), Error> {
     if expected > MOST_ENTRIES {
         return Err(Error::TooManyEntries { found: expected, most: MOST_ENTRIES });
     }
+    let bounds = directory::check(source, archive.directory_offset(), archive.eocd_offset())?;
+    directory::check_records(&read_records(source, bounds)?)?;
     // A record of the directory may be larger than the buffer that usually does.
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let mut entries = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
@@ -185,7 +202,16 @@ fn read_directory(source: &Source) -> Result<(Vec<Entry>, u64), Error> {
     if entries.len() as u64 != expected {
         return Err(Error::damaged("its directory has another number of entries than its end says"));
     }
-    Ok((entries, archive.directory_offset()))
+    Ok((entries, bounds))
+}
+
+fn read_records(source: &Source, bounds: Bounds) -> Result<Vec<u8>, Error> {
+    if bounds.directory_len > directory::MOST_LEN {
+        return Err(Error::TooMuch { what: "bytes of directory", most: directory::MOST_LEN });
+    }
+    let mut bytes = vec![0; bounds.directory_len as usize];
+    source.read_exact(&mut bytes, bounds.directory_offset)?;
+    Ok(bytes)
 }
 
 /// An entry of the directory, if it is one that a publication may have.

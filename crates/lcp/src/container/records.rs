@@ -44,21 +44,6 @@ pub(crate) struct Written<'n> {
     pub(crate) offset: u64,
 }
 
-/// Lengths of a local header's variable parts.
-pub(crate) struct LocalLengths {
-    pub(crate) name: u16,
-    pub(crate) extra: u16,
-}
-
-/// Reads them from a header's first [`LOCAL_LEN`] bytes; `None` if this is none.
-pub(crate) fn local_lengths(header: &[u8]) -> Option<LocalLengths> {
-    let number = |at: usize| Some(u16::from_le_bytes([*header.get(at)?, *header.get(at + 1)?]));
-    if !header.starts_with(b"PK\x03\x04") {
-        return None;
-    }
-    Some(LocalLengths { name: number(26)?, extra: number(28)? })
-}
-
 /// Bytes that the local header of an entry takes.
 pub(crate) fn local_header_len(name: &str, stored_len: u64, len: u64) -> usize {
     LOCAL_LEN + name.len() + if is_large(stored_len, len) { 20 } else { 0 }

@@ -10,7 +10,9 @@ use std::time::SystemTime;
 #[derive(Debug)]
 pub struct Source {
     file: File,
+    /// Bytes that are read; the file may have more.
     len: u64,
+    file_len: u64,
     modified: Option<SystemTime>,
 }
 
@@ -20,7 +22,20 @@ impl Source {
     /// # Errors
     /// [`Error::Io`] if it cannot be opened, [`Error::NotAPublication`] if it is none (a folder, a device).
     pub fn open(path: &Path) -> Result<Source, Error> {
-        Source::of(File::open(path).map_err(|error| Error::io("open the publication", error))?)
+        match cipherloom::open_file(path) {
+            Err(cipherloom::Error::NeitherFileNorFolder) => {
+                Err(Error::NotAPublication { problem: "this is not a file" })
+            }
+            opened => Source::of(opened.map_err(refused)?),
+        }
+    }
+
+    /// Opens the file at `relative` below the folder `root`, no link followed below it.
+    ///
+    /// # Errors
+    /// As [`Source::open`]; [`cipherloom::Error::SourceChanged`] for a link.
+    pub(crate) fn open_below(root: &Path, relative: &Path) -> Result<Source, Error> {
+        Source::of(cipherloom::open_file_below(root, relative).map_err(refused)?)
     }
 
     /// A file that is open already.
@@ -32,7 +47,13 @@ impl Source {
         if !metadata.is_file() {
             return Err(Error::NotAPublication { problem: "this is not a file" });
         }
-        Ok(Source { file, len: metadata.len(), modified: metadata.modified().ok() })
+        let len = metadata.len();
+        Ok(Source { file, len, file_len: len, modified: metadata.modified().ok() })
+    }
+
+    /// The same file as if it ended after `len` bytes.
+    pub(crate) fn cut_to(self, len: u64) -> Source {
+        Source { len: len.min(self.file_len), ..self }
     }
 
     /// The length in bytes when it was opened.
@@ -56,14 +77,15 @@ impl Source {
     /// Fills `buffer` from `offset`.
     ///
     /// # Errors
-    /// [`Error::ZipDamaged`] if the file ends before, [`Error::Io`] if it cannot be read.
+    /// [`Error::ZipDamaged`] if the file ends before, [`Error::SourceChanged`] if it did not when it was opened,
+    /// [`Error::Io`] if it cannot be read.
     pub fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
         let mut filled = 0;
         while filled < buffer.len() {
             match read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
+                Ok(0) if offset + buffer.len() as u64 <= self.len => return Err(Error::SourceChanged),
                 Ok(0) => return Err(Error::damaged("it ends before what its directory promises")),
                 Ok(count) => filled += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(Error::io("read the publication", error)),
             }
         }
@@ -76,7 +98,7 @@ impl Source {
     /// [`Error::SourceChanged`]; [`Error::Io`] if its attributes cannot be read.
     pub fn check_unchanged(&self) -> Result<(), Error> {
         let metadata = self.file.metadata().map_err(|error| Error::io("read the attributes", error))?;
-        let is_same = metadata.len() == self.len && metadata.modified().ok() == self.modified;
+        let is_same = metadata.len() == self.file_len && metadata.modified().ok() == self.modified;
         if is_same { Ok(()) } else { Err(Error::SourceChanged) }
     }
 
@@ -86,12 +108,47 @@ impl Source {
     }
 }
 
-#[cfg(unix)]
+fn refused(error: cipherloom::Error) -> Error {
+    match error {
+        cipherloom::Error::Io { source, .. } => Error::io("open the publication", source),
+        other => other.into(),
+    }
+}
+
+/// Reads once, however often the system interrupts that.
 pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    loop {
+        match read_at_once(file, buffer, offset) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_at_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
 #[cfg(windows)]
-pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+fn read_at_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_shrinks_has_changed_and_one_that_promises_more_is_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("book.pdf");
+        std::fs::write(&path, [7; 100]).unwrap();
+        let source = Source::open(&path).unwrap();
+        let read = |offset| source.read_exact(&mut [0; 60], offset);
+        read(40).unwrap();
+        assert!(matches!(read(41), Err(Error::ZipDamaged { .. })));
+        File::options().write(true).open(&path).unwrap().set_len(50).unwrap();
+        assert!(matches!(read(40), Err(Error::SourceChanged)));
+    }
 }

@@ -39,16 +39,19 @@ impl Error {
             OtherPublication { .. } | Resource { .. } => Class::Authentication,
             NotAZip
             | ZipDamaged { .. }
+            | TrailingBytes { .. }
             | TooManyEntries { .. }
             | EntryName { .. }
             | DuplicateEntry { .. }
             | Method { .. }
             | ZipPassword { .. }
             | Bomb { .. }
+            | ArchiveBomb { .. }
             | EntryDamaged { .. }
             | NotAPublication { .. }
             | MissingPart { .. }
             | PartTooLarge { .. }
+            | TooMuch { .. }
             | Xml { .. }
             | Json { .. }
             | AlreadyProtected

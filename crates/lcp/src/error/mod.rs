@@ -48,6 +48,14 @@ pub enum Error {
         /// What was found.
         problem: &'static str,
     },
+    /// Something follows the end of the archive.
+    #[error(
+        "{len} bytes follow the end of the zip archive, so other readers may not open it; fetch the file again, or run `cipherloom lcp license --embed` again if that was interrupted"
+    )]
+    TrailingBytes {
+        /// How many.
+        len: u64,
+    },
     /// More entries than any publication has.
     #[error("the zip archive has {found} entries, and {most} is the most that is taken")]
     TooManyEntries {
@@ -96,6 +104,14 @@ pub enum Error {
         /// What was found.
         problem: &'static str,
     },
+    /// All entries together claim to grow beyond what real content does.
+    #[error(
+        "its entries declare {len} bytes of content, more than a hundred times the archive: this looks like a zip bomb, so the file is refused"
+    )]
+    ArchiveBomb {
+        /// Bytes of content that the entries declare together.
+        len: u64,
+    },
     /// An entry's bytes are not what the archive says of them.
     #[error("the entry {entry:?} is damaged: {problem}; fetch the file again")]
     EntryDamaged {
@@ -126,6 +142,14 @@ pub enum Error {
         /// Its declared length in bytes.
         length: u64,
         /// The limit in bytes.
+        most: u64,
+    },
+    /// More of something than any real publication has, each of which costs time.
+    #[error("it has more than {most} {what}, which no real publication has, so the file is refused")]
+    TooMuch {
+        /// What there is too much of, in the plural.
+        what: &'static str,
+        /// The limit.
         most: u64,
     },
     /// A part is not the XML it should be.

@@ -1,6 +1,5 @@
 //! What is kept of a protected publication: its key, and what tells which publication it belongs to.
 
-use crate::container::{Archive, Source};
 use crate::{Error, Protection};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -105,7 +104,7 @@ impl KeyRecord {
     /// # Errors
     /// [`Error::NotProtected`], [`Error::KeyMissing`], and those of reading an archive.
     pub fn of_publication<'r>(records: &'r [KeyRecord], path: &Path) -> Result<&'r KeyRecord, Error> {
-        let archive = Archive::read(Source::open(path)?)?;
+        let archive = crate::embed::open(path)?;
         let protection = Protection::read(&archive)?;
         if protection.resources.is_empty() {
             return Err(Error::NotProtected);

@@ -6,7 +6,7 @@
 
 use super::check::embedded_licence;
 use super::clear::cleared;
-use crate::container::{Archive, Entry, Method, Source, records};
+use crate::container::{Archive, Entry, Method, records};
 use crate::licence::{Licence, Moment, Roots, UserKey};
 use crate::resource::{Opener, check_form};
 use crate::{ContentKey, Error, ProtectedResource, Protection, ResourceFault};
@@ -158,7 +158,7 @@ struct Book {
 
 impl Book {
     fn open(source: &Path, output: &Path, how: &Decrypt) -> Result<Book, Error> {
-        let archive = Archive::read(Source::open(source)?)?;
+        let archive = crate::embed::open(source)?;
         let protection = Protection::read(&archive)?;
         if protection.resources.is_empty() {
             return Err(Error::NotProtected);

@@ -83,6 +83,24 @@ pub(crate) fn run<T: Task>(task: &T, count: usize, workers: NonZeroUsize) {
     cipherloom::on_watched_workers(workers.get(), &|| queue.work(), &|| _ = task.is_stopped());
 }
 
+/// A publication that is being opened. Others wait for its parts until this is dropped, also by a panic.
+struct Opening<'q, 't, T: Task> {
+    queue: &'q Queue<'t, T>,
+    opened: Option<(T::Open, usize)>,
+}
+
+impl<T: Task> Drop for Opening<'_, '_, T> {
+    fn drop(&mut self) {
+        let mut state = self.queue.lock();
+        state.opening -= 1;
+        if let Some((open, parts)) = self.opened.take().filter(|(_, parts)| *parts > 0) {
+            state.waiting.push_back((Arc::new(Shared { open, parts, left: AtomicUsize::new(parts) }), 0));
+        }
+        drop(state);
+        self.queue.news.notify_all();
+    }
+}
+
 impl<T: Task> Queue<'_, T> {
     fn work(&self) {
         let mut worker = T::Worker::default();
@@ -99,15 +117,9 @@ impl<T: Task> Queue<'_, T> {
                 state.next += 1;
                 state.opening += 1;
                 drop(state);
-                let opened = self.task.open(index, &mut worker);
-                let mut state = self.lock();
-                state.opening -= 1;
-                if let Some((open, parts)) = opened.filter(|(_, parts)| *parts > 0) {
-                    state
-                        .waiting
-                        .push_back((Arc::new(Shared { open, parts, left: AtomicUsize::new(parts) }), 0));
-                }
-                self.news.notify_all();
+                let mut opening = Opening { queue: self, opened: None };
+                opening.opened = self.task.open(index, &mut worker);
+                drop(opening);
             } else if state.opening > 0 {
                 state = self.news.wait_timeout(state, WAIT).unwrap_or_else(PoisonError::into_inner).0;
                 continue;

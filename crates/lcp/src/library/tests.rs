@@ -9,6 +9,7 @@ use crate::samples::{self, Resource, deflated, resources};
 use crate::{Class, Error, embed};
 use cipherloom::IfExists;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 fn verdicts(paths: &[PathBuf], check_with: &Check, workers: usize) -> Vec<Checked> {
@@ -228,4 +229,35 @@ fn a_detached_licence_of_another_publication_is_told() {
     let checked = verdicts(&[path], &check, 1).remove(0);
     assert!(matches!(checked.problems[..], [Error::OtherPublication { length: 264_929, .. }]));
     assert_eq!(checked.opened, 2);
+}
+
+/// Panics where the second publication would be opened, when somebody waits for that.
+struct Panicking(AtomicUsize);
+
+impl Task for Panicking {
+    type Open = ();
+    type Worker = ();
+
+    fn is_stopped(&self) -> bool {
+        // Would wait for ever; the limit ends that, and the test sees it.
+        self.0.fetch_add(1, Ordering::Relaxed) > 500
+    }
+
+    fn open(&self, index: usize, (): &mut ()) -> Option<((), usize)> {
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(index, 0, "on purpose");
+        Some(((), 1))
+    }
+
+    fn part(&self, (): &(), _part: usize, (): &mut ()) {}
+
+    fn close(&self, (): &(), (): &mut ()) {}
+}
+
+#[test]
+fn nobody_waits_for_an_opening_that_panicked() {
+    let task = Panicking(AtomicUsize::new(0));
+    let run = AssertUnwindSafe(|| super::run(&task, 2, NonZeroUsize::new(2).unwrap()));
+    assert!(catch_unwind(run).is_err(), "the panic is not hidden");
+    assert!(task.0.into_inner() < 100, "a worker waited");
 }

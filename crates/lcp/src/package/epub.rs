@@ -3,6 +3,7 @@
 //! Reading systems need these before they have a key (Readium LCP, section 4.3): `mimetype`, all of `META-INF`, the
 //! package document, the navigation document, the NCX, the cover image; and Adobe's page-map.
 
+use super::dublin_core::Field;
 use super::{Metadata, href, media, xml};
 use crate::Error;
 use crate::container::Archive;
@@ -17,6 +18,12 @@ pub(crate) const LICENCE: &str = "META-INF/license.lcpl";
 
 /// The most bytes that a document of the package may have.
 const MOST_DOCUMENT: u64 = 8 << 20;
+/// The most bytes that all package documents may have together.
+const MOST_PACKAGES: u64 = 16 << 20;
+/// The most package documents: real publications have one, or one for each of a few renditions.
+const MOST_ROOT_FILES: usize = 64;
+/// The most items that all manifests may list together: twice as many as an archive may have entries.
+const MOST_ITEMS: usize = 100_000;
 /// `encryption.xml` grows with the number of resources.
 pub(crate) const MOST_ENCRYPTION_XML: u64 = 32 << 20;
 
@@ -32,16 +39,23 @@ pub(crate) struct Epub {
     /// Media types of the entries that the manifest lists.
     pub(crate) media_types: HashMap<String, String>,
     pub(crate) encryption: EncryptionXml,
+    items: usize,
 }
 
 impl Epub {
     pub(crate) fn read(archive: &Archive) -> Result<Epub, Error> {
         let mut epub = Epub::default();
         let roots = root_files(&document(archive, CONTAINER, MOST_DOCUMENT)?)?;
+        let mut read = 0;
         for root in &roots {
             let package = document(archive, root, MOST_DOCUMENT)?;
-            epub.add_package(root, &package)?;
+            read += package.len() as u64;
+            if read > MOST_PACKAGES {
+                return Err(Error::TooMuch { what: "bytes of package documents", most: MOST_PACKAGES });
+            }
+            epub.add_package(archive, root, &package)?;
         }
+        epub.metadata.tidy();
         epub.encryption = encryption(archive)?;
         Ok(epub)
     }
@@ -56,7 +70,7 @@ impl Epub {
         self.media_types.get(name).map_or_else(|| media::of_name(name), String::as_str)
     }
 
-    fn add_package(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    fn add_package(&mut self, archive: &Archive, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let text = xml::text(name, bytes)?;
         let mut package = Package::default();
         let mut field = None;
@@ -65,91 +79,37 @@ impl Epub {
                 Node::Open(tag) => {
                     field = Field::of(tag.name());
                     if let Some(field) = field {
-                        self.metadata_mut(field, true);
+                        self.metadata.begin(field);
                     }
                     package.take(&tag)?;
+                    if self.items + package.items.len() > MOST_ITEMS {
+                        return Err(Error::TooMuch { what: "manifest items", most: MOST_ITEMS as u64 });
+                    }
                 }
                 Node::Text(text) => {
                     if let Some(field) = field {
-                        self.metadata_mut(field, false).push_str(&text);
+                        self.metadata.push(field, &text);
                     }
                 }
                 Node::Close(_) => field = None,
             }
             Ok(())
         })?;
-        self.tidy();
+        self.items += package.items.len();
         self.clear.insert(name.to_owned());
         let base = href::folder(name);
         for item in &package.items {
-            let Some(path) = href::resolve(base, &item.href) else { continue };
+            // What is not in the archive needs no decision, and must not take memory.
+            let Some(path) = href::resolve(base, &item.href).filter(|path| archive.find(path).is_some())
+            else {
+                continue;
+            };
             if package.must_be_clear(item) {
                 self.clear.insert(path.clone());
             }
             self.media_types.insert(path, item.media_type.clone());
         }
         Ok(())
-    }
-
-    /// The text that a metadata element's content goes to; `begins`: the element has just begun.
-    fn metadata_mut(&mut self, field: Field, begins: bool) -> &mut String {
-        let many = match field {
-            Field::Title if begins && !self.metadata.title.trim().is_empty() => {
-                // The first title is the one; others are subtitles.
-                self.metadata.title.push('\n');
-                return &mut self.metadata.title;
-            }
-            Field::Title => return &mut self.metadata.title,
-            Field::Description => return &mut self.metadata.description,
-            Field::Date => return &mut self.metadata.date,
-            Field::Author => &mut self.metadata.authors,
-            Field::Publisher => &mut self.metadata.publishers,
-            Field::Language => &mut self.metadata.languages,
-            Field::Subject => &mut self.metadata.subjects,
-        };
-        if begins || many.is_empty() {
-            many.push(String::new());
-        }
-        many.last_mut().expect("pushed above")
-    }
-
-    fn tidy(&mut self) {
-        let tidy = |text: &mut String| *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let Metadata { title, authors, publishers, description, date, languages, subjects } =
-            &mut self.metadata;
-        *title = title.trim().lines().next().unwrap_or_default().to_owned();
-        [title, description, date].into_iter().for_each(tidy);
-        for list in [authors, publishers, languages, subjects] {
-            list.iter_mut().for_each(tidy);
-            list.retain(|text| !text.is_empty());
-        }
-    }
-}
-
-/// The metadata elements (Dublin Core) that are kept.
-#[derive(Clone, Copy)]
-enum Field {
-    Title,
-    Author,
-    Publisher,
-    Description,
-    Date,
-    Language,
-    Subject,
-}
-
-impl Field {
-    fn of(element: &str) -> Option<Field> {
-        Some(match element {
-            "title" => Field::Title,
-            "creator" => Field::Author,
-            "publisher" => Field::Publisher,
-            "description" => Field::Description,
-            "date" => Field::Date,
-            "language" => Field::Language,
-            "subject" => Field::Subject,
-            _ => return None,
-        })
     }
 }
 
@@ -158,8 +118,8 @@ impl Field {
 struct Package {
     items: Vec<Item>,
     /// Identifiers that `<meta name="cover">`, the spine's `toc` and its `page-map` name.
-    covers: Vec<String>,
-    pointed_at: Vec<String>,
+    covers: HashSet<String>,
+    pointed_at: HashSet<String>,
 }
 
 struct Item {
@@ -179,7 +139,9 @@ impl Package {
                 media_type: attribute("media-type")?,
                 properties: attribute("properties")?,
             }),
-            "meta" if attribute("name")? == "cover" => self.covers.push(attribute("content")?),
+            "meta" if attribute("name")? == "cover" => {
+                self.covers.insert(attribute("content")?);
+            }
             "spine" => self.pointed_at.extend([attribute("toc")?, attribute("page-map")?]),
             _ => {}
         }
@@ -198,10 +160,10 @@ impl Package {
     }
 }
 
-/// The package documents that `container.xml` names.
+/// The package documents that `container.xml` names, each once.
 fn root_files(bytes: &[u8]) -> Result<Vec<String>, Error> {
     let text = xml::text(CONTAINER, bytes)?;
-    let mut roots = Vec::new();
+    let (mut roots, mut known) = (Vec::new(), HashSet::new());
     xml::walk(CONTAINER, &text, &mut |node, span| {
         if let Node::Open(tag) = node
             && tag.name() == "rootfile"
@@ -214,7 +176,12 @@ fn root_files(bytes: &[u8]) -> Result<Vec<String>, Error> {
             let path = tag.attribute("full-path")?.ok_or_else(|| malformed("a rootfile has no full-path"))?;
             let path = href::resolve("", &path)
                 .ok_or_else(|| malformed("a rootfile leads out of the publication"))?;
-            roots.push(path);
+            if known.insert(path.clone()) {
+                roots.push(path);
+            }
+            if roots.len() > MOST_ROOT_FILES {
+                return Err(Error::TooMuch { what: "package documents", most: MOST_ROOT_FILES as u64 });
+            }
         }
         Ok(())
     })?;

@@ -7,6 +7,7 @@
 //! PDF                %PDF-                     wrapped into a Readium package         list: in manifest.json
 //! ```
 
+mod dublin_core;
 mod epub;
 pub(crate) mod href;
 mod media;

@@ -4,6 +4,7 @@ use super::{Kind, Metadata, Profile, epub, readium};
 use crate::Error;
 use crate::container::Archive;
 use aws_lc_rs::digest::{Context, SHA256};
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 /// The protection of a publication as it stands in an archive.
@@ -95,19 +96,19 @@ fn of_epub(archive: &Archive) -> Result<Protection, Error> {
         })
     });
     let resources = resources.collect::<Result<_, Error>>()?;
-    Ok(Protection { kind: Kind::Epub, metadata: read.metadata, resources })
+    checked(archive, Protection { kind: Kind::Epub, metadata: read.metadata, resources })
 }
 
 fn of_readium(archive: &Archive) -> Result<Protection, Error> {
     let manifest = readium::manifest(archive)?;
     let (metadata, profile) = readium::metadata(&manifest);
-    let mut resources: Vec<ProtectedResource> = Vec::new();
+    let (mut resources, mut known) = (Vec::new(), HashSet::new());
     for link in readium::links(&manifest, archive)? {
         let Some(encrypted) = link.encrypted.filter(|encrypted| encrypted.scheme == readium::LCP) else {
             continue;
         };
         // An entry may be linked to more than once.
-        if resources.iter().all(|resource| resource.entry != link.entry) {
+        if known.insert(link.entry) {
             resources.push(ProtectedResource {
                 entry: link.entry,
                 algorithm: encrypted.algorithm,
@@ -117,5 +118,13 @@ fn of_readium(archive: &Archive) -> Result<Protection, Error> {
         }
     }
     let kind = Kind::Readium(profile.unwrap_or(Profile::WebPublication));
-    Ok(Protection { kind, metadata, resources })
+    checked(archive, Protection { kind, metadata, resources })
+}
+
+/// Deflate streams hide under encryption, where the archive's own limit does not reach.
+fn checked(archive: &Archive, protection: Protection) -> Result<Protection, Error> {
+    let deflated = protection.resources.iter().filter(|resource| resource.is_deflated);
+    let declared = deflated.filter_map(|resource| resource.original_len).fold(0, u64::saturating_add);
+    archive.check_growth(declared)?;
+    Ok(protection)
 }

@@ -64,7 +64,15 @@ impl Package {
         if first == *b"%PDF-" {
             return Ok(of_pdf(source, path));
         }
-        let archive = Archive::read(source)?;
+        let has_name_of_pdf = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("pdf"));
+        let archive = match Archive::read(source) {
+            Err(Error::NotAZip) if has_name_of_pdf => {
+                return Err(Error::NotAPublication {
+                    problem: "this is no PDF, whatever its name: it does not begin as one",
+                });
+            }
+            archive => archive?,
+        };
         let mut package = if archive.find(epub::CONTAINER).is_some() {
             of_epub(archive)?
         } else if archive.find(readium::MANIFEST).is_some() {

@@ -11,6 +11,9 @@ use std::borrow::Cow;
 /// Deeper than any real document nests.
 const MOST_DEPTH: usize = 64;
 
+/// More attributes than any real element has. To look for one costs as many steps as there are, squared.
+const MOST_ATTRIBUTES: usize = 64;
+
 /// One step of the walk.
 pub(crate) enum Node<'n> {
     /// An element begins (one without content begins and ends).
@@ -126,6 +129,9 @@ pub(crate) fn walk(
             let name = tag.name().into_inner();
             if tag.contains('<') || name.is_empty() || name.contains(['/', '=', '"', '\'', '&']) {
                 return Err(malformed(start, "a tag has a name or value that XML does not allow".into()));
+            }
+            if tag.attributes().with_checks(false).take(MOST_ATTRIBUTES + 1).count() > MOST_ATTRIBUTES {
+                return Err(malformed(start, format!("a tag has more than {MOST_ATTRIBUTES} attributes")));
             }
             roots += usize::from(depth == 0);
             if roots > 1 {

@@ -76,7 +76,7 @@ impl Book {
         claim: &dyn Fn(&Path) -> bool,
         read_back: &mut ReadBack<'_>,
     ) -> Result<Begun, (Error, Option<PathBuf>)> {
-        let opened = crate::container::Source::open(&source.path);
+        let opened = source.open();
         let package =
             opened.and_then(|file| Package::survey(file, &source.path)).map_err(|error| (error, None))?;
         let output = naming::output_path(job, source, &package);
@@ -97,9 +97,7 @@ impl Book {
         output: PathBuf,
         read_back: &mut ReadBack<'_>,
     ) -> Result<Book, Error> {
-        let folder = output.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(|error| Error::io("make the output folder", error))?;
-        let draft = Draft::begin(&output)?;
+        let draft = Draft::begin_below(&job.out, output.strip_prefix(&job.out).unwrap_or(&output))?;
         let checksum = job.checksums.then(Checksum::new);
         let mut offset = 0;
         let mut places = Vec::with_capacity(package.parts.len());

@@ -49,7 +49,10 @@ impl Committer<'_> {
     fn publish(&self, book: Finished, kept: &Result<(), Error>) {
         let Finished { source, output, draft, record, metadata, encrypted, clear } = book;
         let published = match kept {
-            Ok(()) => draft.publish(self.job.if_exists).map_err(Error::from),
+            Ok(()) => {
+                let synced = if self.job.durable { draft.sync() } else { Ok(()) };
+                synced.and_then(|()| draft.publish(self.job.if_exists)).map_err(Error::from)
+            }
             Err(error) => Err(Error::KeyNotKept { reason: error.to_string() }),
         };
         let outcome = match &published {

@@ -37,6 +37,7 @@ use cipherloom::{Backend, IfExists};
 use committer::Committer;
 use event::Tally;
 use queue::Queue;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -51,6 +52,18 @@ pub struct Source {
     pub size: u64,
     /// The folder below the output folder that its output goes to; empty for that folder itself.
     pub folder: PathBuf,
+    /// The folder that was searched, if it was found in one: no link is followed below it.
+    pub root: Option<PathBuf>,
+}
+
+impl Source {
+    fn open(&self) -> Result<crate::container::Source, Error> {
+        let below = self.root.as_ref().and_then(|root| Some((root, self.path.strip_prefix(root).ok()?)));
+        match below {
+            Some((root, relative)) => crate::container::Source::open_below(root, relative),
+            None => crate::container::Source::open(&self.path),
+        }
+    }
 }
 
 /// What to do with publications, and where what comes of them goes.
@@ -66,6 +79,8 @@ pub struct Job {
     pub if_exists: IfExists,
     /// Whether SHA-256 of sources and outputs are taken.
     pub checksums: bool,
+    /// Whether outputs, and their names, are forced to stable storage. Keys always are.
+    pub durable: bool,
     /// Deflate level, 1 to 9, for text that a source stores uncompressed.
     pub level: u32,
     /// The AES backend.
@@ -85,20 +100,29 @@ pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (
     let with_out = |error| (job.out.clone(), error);
     naming::key_file_is_no_source(job).map_err(with_keys)?;
     let keys = KeyFile::open(&job.key_file).map_err(with_keys)?;
-    std::fs::create_dir_all(&job.out)
+    let first_existing = cipherloom::make_folders(&job.out)
         .map_err(|error| with_out(Error::io("make the output folder", error)))?;
     let tally = Tally::new(observer);
     let queue = Queue::new(job, plan);
     let (to_committer, finished) = channel();
     let committer = Committer { job, tally: &tally, keys };
     std::thread::scope(|scope| {
-        scope.spawn(move || committer.work(&finished));
+        std::thread::Builder::new()
+            .spawn_scoped(scope, move || committer.work(&finished))
+            .map_err(|error| Error::io("start the thread that names the outputs", error))?;
         let to_committer = to_committer;
         let work = || Worker::new(job, plan, &queue, &tally, to_committer.clone()).work();
         cipherloom::on_watched_workers(plan.threads, &work, &|| _ = observer.is_stopped());
-    });
+        Ok(())
+    })
+    .map_err(with_out)?;
     if observer.is_stopped() {
         return Err(with_out(cipherloom::Error::Stopped.into()));
+    }
+    if job.durable {
+        let folders = job.sources.iter().map(|source| source.folder.as_path()).collect::<HashSet<_>>();
+        let made = folders.into_iter().filter(|folder| job.out.join(folder).is_dir());
+        cipherloom::sync_folders(&job.out, made, &first_existing).map_err(|error| with_out(error.into()))?;
     }
     Ok(tally.summary(start.elapsed().as_secs_f64()))
 }

@@ -3,7 +3,7 @@
 use super::{Job, Source};
 use crate::Error;
 use crate::package::Package;
-use cipherloom::IfExists;
+use cipherloom::{Draft, IfExists};
 use std::path::{Path, PathBuf};
 
 /// The output's path: the source's name with the extension of what it becomes.
@@ -27,14 +27,17 @@ pub(super) fn has_way(
     if is_same_place(output, &job.key_file) {
         return Err(Error::KeyFileIsOutput);
     }
-    let Ok(there) = std::fs::canonicalize(output) else { return Ok(true) };
-    if std::fs::canonicalize(&source.path).is_ok_and(|source| source == there) {
+    let is_source = |there| std::fs::canonicalize(&source.path).is_ok_and(|source| source == there);
+    if std::fs::canonicalize(output).is_ok_and(is_source) {
         return Err(cipherloom::Error::SameFile.into());
     }
+    // A link to somewhere takes the name as a file does, but is no output of an earlier run.
+    let relative = output.strip_prefix(&job.out).unwrap_or(output);
     match job.if_exists {
         IfExists::Overwrite => Ok(true),
-        IfExists::Skip => Ok(false),
-        IfExists::Fail => Err(cipherloom::Error::OutputExists.into()),
+        IfExists::Skip if Draft::is_there(&job.out, relative) => Ok(false),
+        _ if output.symlink_metadata().is_ok() => Err(cipherloom::Error::OutputExists.into()),
+        _ => Ok(true),
     }
 }
 

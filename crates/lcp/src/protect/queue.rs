@@ -12,11 +12,37 @@ use std::time::Duration;
 const WAIT: Duration = Duration::from_millis(20);
 
 /// What a worker gets to do.
-pub(super) enum Task<'j> {
+pub(super) enum Task<'q, 'j> {
     /// Look at this publication and begin with it.
-    Open(&'j Source),
+    Open(Survey<'q, 'j>),
     /// Help with one under way, with so many parts in flight.
     Help(Arc<Book>, usize),
+}
+
+/// A publication that is being looked at. Others wait for the book that may come of it until this is dropped, also by a
+/// panic.
+pub(super) struct Survey<'q, 'j> {
+    pub(super) source: &'j Source,
+    queue: &'q Queue<'j>,
+    book: Option<Arc<Book>>,
+}
+
+impl Survey<'_, '_> {
+    /// It has ended, with a book to work on or without.
+    pub(super) fn end(mut self, book: Option<&Arc<Book>>) {
+        self.book = book.cloned();
+    }
+}
+
+impl Drop for Survey<'_, '_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.lock();
+        state.surveys -= 1;
+        state.open.retain(|book| book.untaken() > 0);
+        state.open.extend(self.book.take());
+        drop(state);
+        self.queue.changed.notify_all();
+    }
 }
 
 pub(super) struct Queue<'j> {
@@ -45,7 +71,7 @@ impl<'j> Queue<'j> {
     }
 
     /// The next thing to do; waits while one may still turn up; `None` when all is taken or the run is to stop.
-    pub(super) fn take(&self, is_stopped: &dyn Fn() -> bool) -> Option<Task<'j>> {
+    pub(super) fn take(&self, is_stopped: &dyn Fn() -> bool) -> Option<Task<'_, 'j>> {
         let mut state = self.lock();
         loop {
             if is_stopped() {
@@ -54,7 +80,7 @@ impl<'j> Queue<'j> {
             if let Some(source) = self.sources.get(state.next) {
                 state.next += 1;
                 state.surveys += 1;
-                return Some(Task::Open(source));
+                return Some(Task::Open(Survey { source, queue: self, book: None }));
             }
             state.open.retain(|book| book.untaken() > 0);
             if let Some(book) = state.open.first() {
@@ -65,16 +91,6 @@ impl<'j> Queue<'j> {
             }
             state = self.changed.wait_timeout(state, WAIT).unwrap_or_else(PoisonError::into_inner).0;
         }
-    }
-
-    /// A survey has ended, with a book to work on or without.
-    pub(super) fn surveyed(&self, book: Option<&Arc<Book>>) {
-        let mut state = self.lock();
-        state.surveys -= 1;
-        state.open.retain(|book| book.untaken() > 0);
-        state.open.extend(book.cloned());
-        drop(state);
-        self.changed.notify_all();
     }
 
     /// How many parts whoever has just opened a book should have in flight.
@@ -98,5 +114,40 @@ impl<'j> Queue<'j> {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cipherloom::{Backend, IfExists};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn nobody_waits_for_a_survey_that_panicked() {
+        let source = Source { path: "a".into(), size: 1, folder: PathBuf::new(), root: None };
+        let job = Job {
+            sources: vec![source],
+            out: PathBuf::new(),
+            key_file: PathBuf::new(),
+            if_exists: IfExists::Fail,
+            checksums: false,
+            durable: false,
+            level: 6,
+            backend: Backend::Soft,
+        };
+        let plan = Plan { threads: 2, lanes: 1, buffer_len: 0, reasons: Vec::new() };
+        let queue = Queue::new(&job, &plan);
+        let Some(Task::Open(survey)) = queue.take(&|| false) else { panic!("nothing to look at") };
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let _survey = survey;
+            panic!("on purpose");
+        }));
+        assert!(panicked.is_err());
+        // Would wait for ever; the limit turns that into a failure.
+        let asked = std::cell::Cell::new(0);
+        let is_stopped = || asked.replace(asked.get() + 1) > 100;
+        assert!(queue.take(&is_stopped).is_none());
+        assert_eq!(asked.get(), 1, "it waited");
     }
 }

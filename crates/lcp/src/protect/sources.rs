@@ -26,17 +26,17 @@ pub struct Found {
 /// ([`Error::NestedOutput`]).
 pub fn find(named: &[PathBuf], out: &Path) -> Result<Found, (PathBuf, Error)> {
     let mut found = Found::default();
-    for path in named {
-        let tree = match Tree::list(path, &Selection::default()) {
+    for named_path in named {
+        let tree = match Tree::list(named_path, &Selection::default()) {
             Ok(tree) => tree,
             Err(error) if named.len() > 1 => {
-                found.unlisted.push((path.clone(), error));
+                found.unlisted.push((named_path.clone(), error));
                 continue;
             }
-            Err(error) => return Err((path.clone(), error.into())),
+            Err(error) => return Err((named_path.clone(), error.into())),
         };
-        if !tree.is_single_file && lies_in(out, path) {
-            return Err((path.clone(), Error::NestedOutput));
+        if !tree.is_single_file && lies_in(out, named_path) {
+            return Err((named_path.clone(), Error::NestedOutput));
         }
         for entry in &tree.entries {
             if !tree.is_single_file && !is_publication(Path::new(&entry.name)) {
@@ -45,8 +45,12 @@ pub fn find(named: &[PathBuf], out: &Path) -> Result<Found, (PathBuf, Error)> {
             }
             let folder = &tree.directories[entry.directory as usize].path;
             let folder = if tree.is_single_file { PathBuf::new() } else { folder.clone() };
-            let path = if tree.is_single_file { path.clone() } else { path.join(&folder).join(&entry.name) };
-            found.sources.push(Source { path, size: entry.size, folder });
+            let path = match tree.is_single_file {
+                true => named_path.clone(),
+                false => named_path.join(&folder).join(&entry.name),
+            };
+            let root = (!tree.is_single_file).then(|| named_path.clone());
+            found.sources.push(Source { path, size: entry.size, folder, root });
         }
         found.unlisted.extend(tree.unlisted.into_iter().map(|unlisted| (unlisted.path, unlisted.error)));
     }

@@ -1,5 +1,6 @@
 //! A worker: opens books, and takes their parts until none is left.
 
+use super::Job;
 use super::book::{Begun, Book, Work};
 use super::checksum::{self, ReadBack};
 use super::committer::Finished;
@@ -8,9 +9,8 @@ use super::event::{Event, Outcome, Tally};
 use super::fill::Scratch;
 use super::lane::Lane;
 use super::plan::{MOST_PIECES, PIECE, Plan};
-use super::queue::{Queue, Task};
+use super::queue::{Queue, Survey, Task};
 use super::round::{Arena, encrypt};
-use super::{Job, Source};
 use crate::Error;
 use crate::container::Inflation;
 use crate::package::Coding;
@@ -61,8 +61,8 @@ impl<'r, 'j> Worker<'r, 'j> {
         let observer = self.tally.observer;
         while let Some(task) = self.queue.take(&|| observer.is_stopped()) {
             match task {
-                Task::Open(source) => {
-                    if let Some(book) = self.open(source) {
+                Task::Open(survey) => {
+                    if let Some(book) = self.open(survey) {
                         let share = self.queue.share_of_opener(&book);
                         self.advance(&book, share);
                     }
@@ -73,7 +73,8 @@ impl<'r, 'j> Worker<'r, 'j> {
     }
 
     /// Looks at a publication; `None` if that was its end.
-    fn open(&mut self, source: &Source) -> Option<Arc<Book>> {
+    fn open(&mut self, survey: Survey<'_, '_>) -> Option<Arc<Book>> {
+        let source = survey.source;
         let begun = Book::begin(self.job, source, &|output| self.queue.claim(output), &mut self.read_back);
         let tell = |output: Option<&std::path::Path>, outcome| {
             self.tally.tell(&Event { source: &source.path, output, bytes: source.size, outcome });
@@ -84,7 +85,7 @@ impl<'r, 'j> Worker<'r, 'j> {
             Ok(Begun::Skipped(output)) => tell(Some(&output), Outcome::Skipped),
             Err((error, output)) => tell(output.as_deref(), Outcome::Failed(&error)),
         };
-        self.queue.surveyed(book.as_ref());
+        survey.end(book.as_ref());
         book
     }
 

@@ -77,7 +77,7 @@ pub fn protect_with(books: &[(&str, Vec<u8>)], out: Option<&Path>, change: impl 
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
-        sources.push(Source { path, size: content.len() as u64, folder: PathBuf::new() });
+        sources.push(Source { path, size: content.len() as u64, folder: PathBuf::new(), root: None });
     }
     let machine = Machine::detect(Calibration::default());
     let key_file = folder.path().join("keys.json");
@@ -87,6 +87,7 @@ pub fn protect_with(books: &[(&str, Vec<u8>)], out: Option<&Path>, change: impl 
         key_file: key_file.clone(),
         if_exists: IfExists::Fail,
         checksums: true,
+        durable: false,
         level: 6,
         backend: machine.backend,
     };
@@ -109,11 +110,12 @@ pub fn try_protect(book: &Path, key_file: &Path, out: &Path) -> Result<Summary, 
     let machine = Machine::detect(Calibration::default());
     let size = fs::metadata(book).unwrap().len();
     let job = Job {
-        sources: vec![Source { path: book.to_owned(), size, folder: PathBuf::new() }],
+        sources: vec![Source { path: book.to_owned(), size, folder: PathBuf::new(), root: None }],
         out: out.to_owned(),
         key_file: key_file.to_owned(),
         if_exists: IfExists::Fail,
         checksums: true,
+        durable: false,
         level: 6,
         backend: machine.backend,
     };

@@ -8,6 +8,7 @@ use crate::exit_code::{self, ExitCode, usage};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Style;
+use anyhow::Context;
 use cipherloom::IfExists;
 use cipherloom_lcp::protect::{self, Event, Job, Observer, Outcome, Plan, Summary};
 use cipherloom_lcp::{Class, Notification};
@@ -49,6 +50,7 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
             IfExistsArgument::Overwrite => IfExists::Overwrite,
         },
         checksums: !arguments.no_checksum,
+        durable: arguments.durable,
         level: arguments.level,
         backend: machine.backend,
     };
@@ -65,25 +67,29 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
     let untold = AtomicU64::new(0);
     let ended = std::thread::scope(|scope| {
         let (notifier, verdicts, untold) = (notifier.as_ref(), &verdicts, &untold);
-        scope.spawn(move || {
-            for told in told {
-                let answered = notifier.map_or(Ok(()), |notifier| notifier.tell(&told.notification));
-                if let Err(error) = answered {
-                    untold.fetch_add(1, Ordering::Relaxed);
-                    verdicts.complain(&told.output, &output::message(&error));
+        if let Some(notifier) = notifier {
+            let send = move || {
+                for told in told {
+                    if let Err(error) = notifier.tell(&told.notification) {
+                        untold.fetch_add(1, Ordering::Relaxed);
+                        verdicts.complain(&told.output, &output::message(&error));
+                    }
                 }
-            }
-        });
+            };
+            std::thread::Builder::new()
+                .spawn_scoped(scope, send)
+                .context("cannot start the thread that tells the licence server")?;
+        }
         let watch =
             Watch { job: &job, progress: &progress, verdicts, notifier, told: Mutex::new(to_notifier) };
         let work = || protect::run(&job, &plan, &watch);
-        match style {
+        let ended = match style {
             Style::Plain => progress.shown_during(sizes.iter().sum(), sizes.len() as u64, work),
             Style::Verbose | Style::Quiet | Style::Json => work(),
-        }
+        };
+        ended.map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))
     });
-    let mut summary =
-        ended.map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))?;
+    let mut summary = ended?;
     summary.failed += found.unlisted.len() as u64;
     let untold = untold.into_inner();
     verdicts.end(&summary, found.passed_over, untold, &arguments.key_file)?;
