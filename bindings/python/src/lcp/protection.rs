@@ -65,6 +65,7 @@ pub(crate) fn lcp_encrypt(py: Python<'_>, options: Options) -> PyResult<Report> 
         checksums: options.checksums,
         level: options.level,
         backend: machine.backend,
+        identity: protect::Identity::default(),
     };
     let started = options.progress.map(|start| start.call1(py, (sizes.iter().sum::<u64>(), sizes.len())));
     let progress = started.transpose()?;

@@ -6,7 +6,7 @@ mod lcp_licence;
 mod transform;
 
 pub use keygen::KeygenArguments;
-pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, NotifyVersion};
+pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, LcpNotifyArguments, NotifyVersion};
 pub use lcp_licence::{
     LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments, RunningArguments,
 };

@@ -1,7 +1,7 @@
 //! Runs over publications in a folder of their own, and what came of them.
 
 use cipherloom::{IfExists, Machine, machine::Calibration};
-use cipherloom_lcp::protect::{Event, Job, Observer, Outcome, Plan, Source, Summary, run};
+use cipherloom_lcp::protect::{Event, Identity, Job, Observer, Outcome, Plan, Source, Summary, run};
 use cipherloom_lcp::{Error, KeyFile, KeyRecord};
 use std::collections::HashMap;
 use std::fs;
@@ -89,6 +89,7 @@ pub fn protect_with(books: &[(&str, Vec<u8>)], out: Option<&Path>, change: impl 
         checksums: true,
         level: 6,
         backend: machine.backend,
+        identity: Identity::default(),
     };
     change(&mut job);
     let collect = Collect { folder: folder.path(), ended: Mutex::default() };
@@ -116,6 +117,7 @@ pub fn try_protect(book: &Path, key_file: &Path, out: &Path) -> Result<Summary, 
         checksums: true,
         level: 6,
         backend: machine.backend,
+        identity: Identity::default(),
     };
     let collect = Collect { folder: book.parent().unwrap(), ended: Mutex::default() };
     run(&job, &planned(&job, &machine), &collect)

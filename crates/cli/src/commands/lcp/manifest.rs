@@ -169,9 +169,8 @@ impl<'r> Keys<'r> {
         let mut by_name: HashMap<&str, Option<&KeyRecord>> = HashMap::new();
         for record in records {
             let name = by_name.entry(&record.protected.name).or_insert(Some(record));
-            if name.is_some_and(|other| other.id != record.id) {
-                *name = None;
-            }
+            // The last record of a publication counts.
+            *name = name.filter(|other| other.id == record.id).map(|_| record);
         }
         by_name.extend(records.iter().map(|record| (record.id.as_str(), Some(record))));
         Keys { records, by_name }
