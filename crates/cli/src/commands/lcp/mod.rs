@@ -1,6 +1,7 @@
 //! `cipherloom lcp …`: Readium LCP. Each command stands in a file of its own.
 
 mod check;
+mod csv;
 mod decrypt;
 mod encrypt;
 mod inspect;

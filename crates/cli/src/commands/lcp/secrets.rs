@@ -10,7 +10,7 @@ use std::path::Path;
 use zeroize::Zeroizing;
 
 /// Manifests of a million rows are smaller.
-const MOST_BYTES: usize = 1 << 30;
+pub const MOST_BYTES: usize = 1 << 30;
 
 /// The user key of an existing licence's passphrase.
 pub fn user_key(file: Option<&Path>) -> anyhow::Result<UserKey> {
