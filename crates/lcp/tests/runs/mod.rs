@@ -65,6 +65,7 @@ fn threads() -> NonZeroUsize {
     asked.and_then(|asked| asked.parse().ok()).unwrap_or(NonZeroUsize::new(2).unwrap())
 }
 
+#[allow(dead_code, reason = "each test looks at its own part")]
 pub fn protect(books: &[(&str, Vec<u8>)]) -> Run {
     protect_with(books, None, |_| {})
 }

@@ -9,6 +9,8 @@ const MOST_COLUMNS: usize = 256;
 /// The rows of a CSV file, one after the other.
 pub struct Rows<'c> {
     rest: &'c [u8],
+    /// The line that `rest` begins in.
+    line: u64,
     reader: Reader,
     /// One row's fields without their quotes, end to end.
     fields: Zeroizing<Vec<u8>>,
@@ -27,7 +29,7 @@ impl<'c> Rows<'c> {
         let rest = contents.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(contents);
         // No row is longer than the file, so this never grows.
         let fields = Zeroizing::new(vec![0; rest.len() + 1]);
-        Rows { rest, reader: Reader::new(), fields, ends: [0; MOST_COLUMNS] }
+        Rows { rest, line: 1, reader: Reader::new(), fields, ends: [0; MOST_COLUMNS] }
     }
 
     /// The next row that is not blank.
@@ -35,12 +37,15 @@ impl<'c> Rows<'c> {
     /// # Errors
     /// If it has more columns than any manifest.
     pub fn next_row(&mut self) -> anyhow::Result<Option<Row<'_>>> {
-        let line = self.reader.line();
+        // Of CR and LF the reader leaves the second for the next row, so it counts late.
+        let blank = self.rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        self.skip(blank);
+        let line = self.line;
         let (mut filled, mut count) = (0, 0);
         loop {
             let (result, read, written, ended) =
                 self.reader.read_record(self.rest, &mut self.fields[filled..], &mut self.ends[count..]);
-            self.rest = &self.rest[read..];
+            self.skip(read);
             filled += written;
             count += ended;
             match result {
@@ -56,6 +61,14 @@ impl<'c> Rows<'c> {
                 }
             }
         }
+    }
+}
+
+impl Rows<'_> {
+    fn skip(&mut self, len: usize) {
+        let (skipped, rest) = self.rest.split_at(len);
+        self.line += skipped.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.rest = rest;
     }
 }
 
@@ -96,7 +109,7 @@ mod tests {
             [
                 (1, vec![some("a"), some("b")]),
                 (2, vec![some("1"), some("x, \"y\"\nz")]),
-                (4, vec![some(""), some("")]),
+                (5, vec![some(""), some("")]),
                 (6, vec![None, some("2")]),
             ]
         );

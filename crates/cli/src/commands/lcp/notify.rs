@@ -36,11 +36,11 @@ impl Notifier {
         if arguments.no_checksum {
             return Err(usage("licence servers want the checksum of a publication; leave --no-checksum out"));
         }
-        let recipient = recipient(arguments)?;
         let server = match &arguments.notify {
             Some(url) => Some(Server::new(url, arguments.notify_login.as_deref(), arguments.allow_http)?),
             None => None,
         };
+        let recipient = recipient(arguments)?;
         let file = arguments.notify_file.as_deref().map(open_private).transpose()?.map(Mutex::new);
         let key_file = arguments.key_file.clone();
         Ok(Some(Notifier { recipient, server, file, key_file, keys: Mutex::default() }))
