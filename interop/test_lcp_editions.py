@@ -204,7 +204,12 @@ def test_failed_notifications_are_sent_again(tmp_path, server):
     encrypt = ["lcp", "encrypt", shelves, "--out", out, "--key-file", keys, "--notify", server.url, *PUBLIC]
     notify = ["lcp", "notify", "--key-file", keys, "--json"]
     server.is_broken = True
+    login = tmp_path / "login"
+    login.write_text("me:secret\n")
+    login.chmod(0o644)
+    encrypt += ["--notify-login", login]
     failed = tool.run(*encrypt, code=tool.PARTIAL)
+    assert "others may read the login file" in tool.message(failed)
     assert "lcp notify --pending" in tool.message(failed) and server.publications == {}
     made = {record["id"]: record for record in records(keys)}
     tool.run(*notify, "--pending", code=tool.FAILED)
