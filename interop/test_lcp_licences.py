@@ -162,6 +162,59 @@ def test_the_canonical_form_is_theirs():
     assert forms[3] == '{"s":"\\u0000\\b\\t\\n\\f\\r\\u001f\\"\\\\/\x7f<>&\\u2028\\u2029é😀"}'
 
 
+@pytest.mark.parametrize("weakness", ["rsa:1024", "sha1"])
+def test_weak_authorities_confirm_nothing(tmp_path, protected, words, authority, weakness):
+    key = weakness if weakness.startswith("rsa") else "rsa:2048"
+    digest = "-sha1" if weakness == "sha1" else "-sha256"
+    run("openssl", "req", "-x509", "-newkey", key, "-nodes", "-keyout", tmp_path / "weak.key", "-out",
+        tmp_path / "weak.pem", "-subj", "/O=Tests/CN=weak", "-days", "30")
+    run("openssl", "x509", "-req", "-in", authority / "rsa.csr", "-CA", tmp_path / "weak.pem", "-CAkey",
+        tmp_path / "weak.key", "-CAcreateserial", digest, "-out", tmp_path / "leaf.pem", "-days", "30")
+    path = tmp_path / "book.lcpl"
+    license(protected, words, tmp_path / "leaf.pem", authority / "rsa.key", "--out", path)
+    done = tool.run("lcp", "check", path, "--root-ca", tmp_path / "weak.pem", code=tool.UNAUTHENTIC)
+    assert b"proves nothing" in done.stdout
+    # A provider's own key must be long enough too.
+    if weakness != "sha1":
+        failed = license(protected, words, tmp_path / "weak.pem", tmp_path / "weak.key", "--out", path, code=tool.KEY)
+        assert "RSA of 1024 bits" in tool.message(failed)
+
+
+def test_what_is_not_confirmed_or_over_is_told(tmp_path, protected, words, authority):
+    """And who else may read the private key."""
+    (authority / "rsa.key").chmod(0o640)
+    pair = (authority / "rsa.pem", authority / "rsa.key")
+    said = tool.message(license(protected, words, *pair, "--out", tmp_path / "over.lcpl", "--rights-end", "2020-01-01"))
+    (authority / "rsa.key").chmod(0o600)
+    assert "the licence ended at 2020-01-01" in said and "others may read the private key" in said
+    said = tool.message(license(protected, words, *pair, "--embed"))
+    assert "ended" not in said and "others" not in said
+    decrypt = ["lcp", "decrypt", protected[0], "--passphrase-file", words]
+    assert "not checked: who confirms" in tool.message(tool.run(*decrypt, "--out", tmp_path / "1.epub"))
+    said = tool.message(tool.run(*decrypt, "--out", tmp_path / "2.epub", "--root-ca", authority / "root.pem"))
+    assert "not checked" not in said
+
+
+@pytest.mark.parametrize("if_exists", ["fail", "overwrite"])
+def test_two_rows_with_one_output_are_refused(tmp_path, protected, words, if_exists):
+    """Before anything is written: whose licence was left, nobody could say."""
+    manifest, out = tmp_path / "licences.csv", tmp_path / "licences"
+    manifest.write_text("publication,output,user\nsample.epub,a.lcpl,one\nsample.epub,b.lcpl,two\n"
+                        "sample.epub, a.lcpl ,three\n")
+    command = ["lcp", "license", "--manifest", manifest, "--out", out, "--key-file", protected[2], "--hint", "h",
+               "--passphrase-file", words, "--provider", "https://p.example", "--cert", CERTIFICATE, "--private-key", KEY,
+               "--if-exists", if_exists]
+    failed = tool.run(*command, code=tool.USAGE)
+    assert "lines 2 and 4 have one output" in tool.message(failed) and not out.exists()
+    # Nor is a column passed over that nobody knows.
+    manifest.write_text("publication,outputs\nsample.epub,a.lcpl\n")
+    assert '"outputs", which is unknown' in tool.message(tool.run(*command, code=tool.USAGE))
+    # Who else may read passphrases is told.
+    manifest.write_text("publication,output,passphrase\nsample.epub,a.lcpl,secret\n")
+    manifest.chmod(0o644)
+    assert "others may read the passphrases" in tool.message(tool.run(*command))
+
+
 def test_thousands_from_a_manifest(tmp_path, protected, words):
     _, _, keys = protected
     rows = ["publication,output,passphrase,user,rights_end"]

@@ -220,11 +220,15 @@ def test_servers_of_both_generations_are_told(tmp_path):
     login = tmp_path / "login"
     login.write_text("me:secret\n")
     book = next(path for path in books(".epub") if path.name == "lorem.epub")
-    keys = tmp_path / "keys.json"
-    common = ["lcp", "encrypt", book, "--key-file", keys, "--public-url", "https://books.example/a"]
-    tool.run(*common, "--out", tmp_path / "1", "--notify", url, "--notify-version", "v1")
-    tool.run(*common, "--out", tmp_path / "2", "--notify", url + "/", "--notify-login", login, "--provider", "https://p")
-    first, second = [json.loads(line) for line in keys.read_text().splitlines()]
+
+    def encrypt(number, *more, **options):
+        keys = tmp_path / f"{number}.json"
+        common = ["--out", tmp_path / f"{number}", "--key-file", keys, "--public-url", "https://books.example/a"]
+        done = tool.run("lcp", "encrypt", book, *common, *more, **options)
+        return done, json.loads(keys.read_text().splitlines()[0])
+
+    _, first = encrypt(1, "--notify", url, "--notify-version", "v1")
+    _, second = encrypt(2, "--notify", url + "/", "--notify-login", login, "--provider", "https://p")
     assert told[0] == ("PUT", f"/contents/{first['id']}", None, {
         "content-id": first["id"],
         "content-encryption-key": first["content_key"],
@@ -238,7 +242,7 @@ def test_servers_of_both_generations_are_told(tmp_path):
     assert told[1][:3] == ("POST", "/publications", "Basic bWU6c2VjcmV0")
     assert told[1][3]["encryption_key"] == second["content_key"] and told[1][3]["provider"] == "https://p"
     # A server that refuses leaves the book and its key where they are, and is told of.
-    failed = tool.run(*common, "--out", tmp_path / "3", "--notify", url + "/broken", code=tool.PARTIAL)
+    failed, _ = encrypt(3, "--notify", url + "/broken", code=tool.PARTIAL)
     assert "status 500" in tool.message(failed) and "secret" not in tool.message(failed)
     assert (tmp_path / "3" / "lorem.epub").exists()
     server.shutdown()

@@ -43,6 +43,10 @@ const NAMES: [(&str, &str); 13] = [
     ("(--root-ca FILE)", "(root_ca=)"),
     ("(--passphrase-file FILE)", "(passphrase=)"),
     ("(--license FILE)", "(license=)"),
+    (
+        "--update keeps identifier and key, another --key-file makes it another publication",
+        "another key_file makes it another publication, and the command's `lcp encrypt --update` keeps both",
+    ),
     ("choose another --key-file", "choose another key_file"),
     ("choose another --out", "choose another out"),
     ("`cipherloom lcp encrypt`", "cipherloom.lcp.encrypt"),

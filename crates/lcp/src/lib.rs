@@ -42,5 +42,5 @@ pub use library::{
     Unlistable, check, check_unless, decrypt, decrypt_unless, find_protected, inspect, issue_all,
     issue_all_unless,
 };
-pub use notification::{Generation, Notification};
+pub use notification::{Generation, MOST_BYTES_V2, Notice, Notification, Recipient};
 pub use package::{Kind, Metadata, Profile, ProtectedResource, Protection};

@@ -1,19 +1,72 @@
-//! What a licence server is told of a protected publication (readium-lcp-server 1.14.0: `lcpserver/api`, and the server
-//! of the second generation). The server keeps the key and makes licences with it; the profile of the encryption is its
-//! own affair.
+//! What a licence server is told of a protected publication (readium-lcp-server 1.14.0: `lcpserver/api`, and
+//! edrlab/lcp-server 2.0.0: `pkg/api`). The server keeps the key and makes licences with it; the profile of the encryption
+//! is its own affair.
 
-use crate::keys::KeyRecord;
-use crate::package::Metadata;
-use serde::Serialize;
+use crate::keys::{KeyRecord, stem};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
 use zeroize::Zeroizing;
 
 /// Which generation of licence server is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Generation {
     /// `PUT /contents/{id}`
     V1,
-    /// `POST /publications`
+    /// `POST /publications`, for an update `PUT /publications/{id}`
     V2,
+}
+
+/// The most bytes of a publication that a server of the second generation takes: it keeps the size in 32 bits.
+pub const MOST_BYTES_V2: u64 = u32::MAX as u64;
+
+/// The licence server that a run notifies.
+#[derive(Debug, Clone)]
+pub struct Recipient {
+    /// Its generation.
+    pub generation: Generation,
+    /// Its URL; `None` if notifications are only written down.
+    pub url: Option<String>,
+    /// The provider's URI, for the second generation.
+    pub provider: String,
+    /// What stands in front of an output's path below the output folder: a URL, or the folder's path.
+    pub base: String,
+}
+
+impl Recipient {
+    /// Where the server or a reader finds an output, of which `relative` is the path below the output folder.
+    #[must_use]
+    pub fn location(&self, relative: &Path) -> String {
+        let parts = relative.iter().map(|part| part.to_string_lossy());
+        let joined = parts.collect::<Vec<_>>().join("/");
+        let base = self.base.trim_end_matches('/');
+        if base.contains("://") { format!("{base}/{}", escaped(&joined)) } else { format!("{base}/{joined}") }
+    }
+}
+
+/// What a key record keeps for notifying a licence server, now or later.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// The server's generation.
+    pub version: Generation,
+    /// Its URL; `None` if the notification was only written down.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub server: Option<String>,
+    /// The provider's URI.
+    #[serde(skip_serializing_if = "String::is_empty", default)]
+    pub provider: String,
+    /// Where the server finds the publication: a URL, or a path that it can read.
+    pub location: String,
+    /// The publication's authors.
+    pub authors: Vec<String>,
+    /// Its publishers.
+    pub publishers: Vec<String>,
+    /// Its description.
+    pub description: String,
+    /// Whether the server is expected to know the publication.
+    pub update: bool,
+    /// Whether the server has been told.
+    pub sent: bool,
 }
 
 /// What is told, and how.
@@ -71,22 +124,16 @@ struct V2<'n> {
 }
 
 impl Notification {
-    /// Of a publication whose server finds it at `location` (a URL, or a path that it can read); `provider`: the
-    /// provider's URI, for the second generation.
+    /// The notification that `notice` describes, of the publication that `record` is about.
     #[must_use]
-    pub fn new(
-        generation: Generation,
-        record: &KeyRecord,
-        metadata: &Metadata,
-        location: &str,
-        provider: &str,
-    ) -> Notification {
+    pub fn new(record: &KeyRecord, notice: &Notice) -> Notification {
         let key = record.content_key.to_base64();
         let sha256 = record.protected.sha256.as_deref().unwrap_or_default();
-        match generation {
+        let location = notice.location.as_str();
+        match notice.version {
             Generation::V1 => Notification {
                 method: "PUT",
-                path: format!("contents/{}", record.id),
+                path: format!("contents/{}", escaped(&record.id)),
                 body: json(&V1 {
                     id: &record.id,
                     key: &key,
@@ -99,16 +146,20 @@ impl Notification {
                 }),
             },
             Generation::V2 => Notification {
-                method: "POST",
-                path: "publications".into(),
+                method: if notice.update { "PUT" } else { "POST" },
+                path: match notice.update {
+                    true => format!("publications/{}", escaped(&record.id)),
+                    false => "publications".into(),
+                },
                 body: json(&V2 {
-                    provider,
+                    provider: &notice.provider,
                     uuid: &record.id,
-                    alt_id: stem(&record.source.name),
-                    title: &record.title,
-                    authors: metadata.authors.join(", "),
-                    publishers: metadata.publishers.join(", "),
-                    description: &metadata.description,
+                    alt_id: record.alt_id(),
+                    // The server refuses a publication without a title.
+                    title: if record.title.is_empty() { stem(&record.source.name) } else { &record.title },
+                    authors: notice.authors.join(", "),
+                    publishers: notice.publishers.join(", "),
+                    description: &notice.description,
                     encryption_key: &key,
                     href: location,
                     content_type: &record.media_type,
@@ -120,8 +171,17 @@ impl Notification {
     }
 }
 
-fn stem(name: &str) -> &str {
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+/// A path in a URL.
+fn escaped(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            text.push(byte as char);
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    text
 }
 
 fn json(value: &impl Serialize) -> Zeroizing<String> {
@@ -134,39 +194,83 @@ mod tests {
     use crate::keys::{ContentKey, FileFacts};
     use serde_json::{Value, json};
 
-    #[test]
-    fn both_generations_get_what_lcpencrypt_tells_them() {
-        let record = KeyRecord {
-            id: "0d2f…".into(),
+    fn record() -> KeyRecord {
+        KeyRecord {
+            id: "0d2f".into(),
             title: "Flatland".into(),
             media_type: "application/epub+zip".into(),
             content_key: ContentKey::new([7; 32]),
             source: FileFacts { name: "flat.land.epub".into(), size: 1, sha256: None },
             protected: FileFacts { name: "flat.land.epub".into(), size: 2, sha256: Some("ab".into()) },
             fingerprint: String::new(),
-        };
-        let metadata = Metadata { authors: vec!["A".into(), "B".into()], ..Metadata::default() };
+            alt_id: None,
+            output: None,
+            notice: None,
+        }
+    }
+
+    fn notice(version: Generation, location: &str, provider: &str) -> Notice {
+        Notice {
+            version,
+            server: None,
+            provider: provider.into(),
+            location: location.into(),
+            authors: vec!["A".into(), "B".into()],
+            publishers: Vec::new(),
+            description: String::new(),
+            update: false,
+            sent: false,
+        }
+    }
+
+    #[test]
+    fn both_generations_get_what_lcpencrypt_tells_them() {
         let key = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
-        let first = Notification::new(Generation::V1, &record, &metadata, "/out/a.epub", "");
-        assert_eq!((first.method, first.path.as_str()), ("PUT", "contents/0d2f…"));
+        let first = Notification::new(&record(), &notice(Generation::V1, "/out/a.epub", ""));
+        assert_eq!((first.method, first.path.as_str()), ("PUT", "contents/0d2f"));
         assert_eq!(
             serde_json::from_str::<Value>(&first.body).unwrap(),
             json!({
-                "content-id": "0d2f…", "content-encryption-key": key, "storage-mode": 0,
+                "content-id": "0d2f", "content-encryption-key": key, "storage-mode": 0,
                 "protected-content-location": "/out/a.epub", "protected-content-disposition": "flat.land.epub",
                 "protected-content-type": "application/epub+zip", "protected-content-length": 2,
                 "protected-content-sha256": "ab",
             })
         );
-        let second = Notification::new(Generation::V2, &record, &metadata, "https://x/a.epub", "https://p");
+        let v2 = notice(Generation::V2, "https://x/a.epub", "https://p");
+        let second = Notification::new(&record(), &v2);
         assert_eq!((second.method, second.path.as_str()), ("POST", "publications"));
         assert_eq!(
             serde_json::from_str::<Value>(&second.body).unwrap(),
             json!({
-                "provider": "https://p", "uuid": "0d2f…", "alt_id": "flat.land", "title": "Flatland",
+                "provider": "https://p", "uuid": "0d2f", "alt_id": "flat.land", "title": "Flatland",
                 "authors": "A, B", "description": "", "encryption_key": key, "href": "https://x/a.epub",
                 "content_type": "application/epub+zip", "size": 2, "checksum": "ab",
             })
         );
+        let update = Notification::new(&record(), &Notice { update: true, ..v2 });
+        assert_eq!((update.method, update.path.as_str()), ("PUT", "publications/0d2f"));
+        assert_eq!(update.body, second.body);
+    }
+
+    #[test]
+    fn the_shops_identifier_and_a_title_are_always_there() {
+        let record = KeyRecord { alt_id: Some("978".into()), title: String::new(), ..record() };
+        let told = Notification::new(&record, &notice(Generation::V2, "https://x/a.epub", ""));
+        let body: Value = serde_json::from_str(&told.body).unwrap();
+        assert_eq!((&body["alt_id"], &body["title"]), (&json!("978"), &json!("flat.land")));
+    }
+
+    #[test]
+    fn a_location_below_a_url_is_escaped_and_one_below_a_folder_is_not() {
+        let recipient = |base: &str| Recipient {
+            generation: Generation::V2,
+            url: None,
+            provider: String::new(),
+            base: base.into(),
+        };
+        let relative = Path::new("a shelf/é.epub");
+        assert_eq!(recipient("https://x/y/").location(relative), "https://x/y/a%20shelf/%C3%A9.epub");
+        assert_eq!(recipient("/out").location(relative), "/out/a shelf/é.epub");
     }
 }

@@ -66,6 +66,7 @@ pub(crate) fn lcp_encrypt(py: Python<'_>, options: Options) -> PyResult<Report> 
         durable: false,
         level: options.level,
         backend: machine.backend,
+        identity: protect::Identity::default(),
     };
     let started = options.progress.map(|start| start.call1(py, (sizes.iter().sum::<u64>(), sizes.len())));
     let progress = started.transpose()?;

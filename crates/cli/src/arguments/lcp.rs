@@ -27,6 +27,8 @@ pub enum LcpCommand {
     License(Box<LcpLicenseArguments>),
     /// Check publications and licences, whole libraries of them
     Check(LcpCheckArguments),
+    /// Notify licence servers of publications again, of all that they do not know yet
+    Notify(LcpNotifyArguments),
     /// Open a publication with its passphrase (basic profile)
     Decrypt(LcpDecryptArguments),
     /// Tell what can be told of a publication or licence without a key
@@ -46,7 +48,9 @@ pub enum NotifyVersion {
 Examples:
   cipherloom lcp encrypt book.epub --out protected
   cipherloom lcp encrypt catalogue --out protected --key-file keys.json --if-exists skip    resume a stopped run
-  cipherloom lcp encrypt catalogue --out protected --notify https://lcp.example.com --notify-login login.txt")]
+  cipherloom lcp encrypt catalogue --out protected --notify https://lcp.example.com --notify-login login.txt
+      --public-url https://books.example.com
+  cipherloom lcp encrypt book.epub --out protected --update    a new edition under the old key")]
 pub struct LcpEncryptArguments {
     /// Publications, or folders to search for them
     #[arg(value_name = "BOOK|DIR", required = true)]
@@ -66,6 +70,20 @@ pub struct LcpEncryptArguments {
         hide_possible_values = true
     )]
     pub if_exists: IfExistsArgument,
+    /// Protect new editions of publications under their identifiers and keys in the key file, so that licences stay valid;
+    /// outputs are replaced, and licence servers are sent an update
+    #[arg(long, conflicts_with = "if_exists")]
+    pub update: bool,
+    /// The identifier of the only BOOK, for a licence server of v2 a UUID; default: a random UUID
+    #[arg(long, value_name = "ID", value_parser = identifier)]
+    pub id: Option<String>,
+    /// The shop's identifier of the only BOOK; default: its file's name without the extension, with its folders in front
+    /// where several have that name
+    #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub alt_id: Option<String>,
+    /// Take the content key of the only BOOK from the first line of FILE (32 bytes in base64); default: a random key
+    #[arg(long, value_name = "FILE", requires = "id")]
+    pub content_key_file: Option<PathBuf>,
     /// Leave out the SHA-256 of sources and outputs, which is most of the work for large books
     #[arg(long)]
     pub no_checksum: bool,
@@ -75,9 +93,12 @@ pub struct LcpEncryptArguments {
     /// How hard text that the source stores uncompressed is deflated: 1 (fast) to 9 (small)
     #[arg(long, value_name = "LEVEL", default_value = "6", value_parser = clap::value_parser!(u32).range(1..=9))]
     pub level: u32,
-    /// Tell this licence server of each book and its key
+    /// Tell this licence server of each book and its key (https, or http on this machine)
     #[arg(long, value_name = "URL", help_heading = "Licence server")]
     pub notify: Option<String>,
+    /// Send keys and password to an http server on another machine: whoever listens on the way has them
+    #[arg(long, requires = "notify", help_heading = "Licence server")]
+    pub allow_http: bool,
     /// Read `user:password` for the licence server from the first line of FILE
     #[arg(long, value_name = "FILE", requires = "notify", help_heading = "Licence server")]
     pub notify_login: Option<PathBuf>,
@@ -94,7 +115,8 @@ pub struct LcpEncryptArguments {
         help_heading = "Licence server"
     )]
     pub notify_version: NotifyVersion,
-    /// Where readers will find the output folder's files; default: the folder's absolute path
+    /// Where readers will find the output folder's files (http or https); v2 needs it, for v1 the default is the folder's
+    /// absolute path
     #[arg(long, value_name = "URL", help_heading = "Licence server")]
     pub public_url: Option<String>,
     /// The provider's URI, for v2
@@ -121,4 +143,49 @@ pub struct LcpEncryptArguments {
     /// Print a line for each book
     #[arg(long, short, help_heading = "Running")]
     pub verbose: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A publication is pending if it was protected with --notify, and its server was not told or refused. Where
+its output is not there or is another publication's, it is not sent: name its identifier if the output
+was moved.
+
+Examples:
+  cipherloom lcp notify --key-file keys.json --pending --notify-login login.txt
+  cipherloom lcp notify --key-file keys.json 3f1c52c4-1dd1-4bd5-8d9a-6bb9dfdf4f0a")]
+pub struct LcpNotifyArguments {
+    /// Identifiers of publications to tell the server of, whether it was told before or not
+    #[arg(value_name = "ID", required_unless_present = "pending", conflicts_with = "pending")]
+    pub ids: Vec<String>,
+    /// Tell servers of all publications that they were not told of
+    #[arg(long)]
+    pub pending: bool,
+    /// The key file, as `lcp encrypt` wrote it; what was sent is noted there
+    #[arg(long, value_name = "FILE", default_value = "keys.json")]
+    pub key_file: PathBuf,
+    /// The licence server; default: the one of the run that protected the publication
+    #[arg(long, value_name = "URL")]
+    pub notify: Option<String>,
+    /// Read `user:password` for the licence server from the first line of FILE
+    #[arg(long, value_name = "FILE")]
+    pub notify_login: Option<PathBuf>,
+    /// Send keys and password to an http server on another machine: whoever listens on the way has them
+    #[arg(long)]
+    pub allow_http: bool,
+    /// Print one JSON object a line for each publication, then a summary object
+    #[arg(long)]
+    pub json: bool,
+    /// Print errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// What is safe in URLs and file names.
+fn identifier(text: &str) -> Result<String, String> {
+    let is_safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
+    if text.is_empty() || text.len() > 100 || text.starts_with('.') || !text.bytes().all(is_safe) {
+        return Err("an identifier has 1 to 100 letters, digits, `-`, `_`, `:` and `.`".to_owned());
+    }
+    Ok(text.to_owned())
 }

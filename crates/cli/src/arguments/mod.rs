@@ -11,7 +11,7 @@ pub use keys::{
     KeyFileArguments, KeysAddArguments, KeysArguments, KeysCommand, KeysIdArguments, KeysListArguments,
     KeysPassphraseArguments,
 };
-pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, NotifyVersion};
+pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, LcpNotifyArguments, NotifyVersion};
 pub use lcp_licence::{
     LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments, RunningArguments,
 };

@@ -24,9 +24,13 @@ impl Error {
         use Error::*;
         match self {
             Io { .. } | SourceChanged | Busy | HasLicence | KeyNotKept { .. } => Class::Io,
-            SameOutput | NestedOutput | KeyFileIsSource | KeyFileIsOutput | NothingToCheck { .. } => {
-                Class::Usage
-            }
+            SameOutput
+            | NestedOutput
+            | KeyFileIsSource
+            | KeyFileIsOutput
+            | NothingToCheck { .. }
+            | ProtectedBefore { .. }
+            | TooLargeForServer { .. } => Class::Usage,
             Library(error) => match error.class() {
                 cipherloom::ErrorClass::Usage => Class::Usage,
                 cipherloom::ErrorClass::Key => Class::Key,
@@ -57,7 +61,11 @@ impl Error {
             | AlreadyProtected
             | ForeignProtection { .. }
             | NothingToProtect => Class::Content,
-            KeyFile { .. } | KeyMissing => Class::Key,
+            KeyFile { .. }
+            | KeyMissing
+            | SeveralRecords { .. }
+            | NothingToUpdate
+            | OtherContentKey { .. } => Class::Key,
         }
     }
 }

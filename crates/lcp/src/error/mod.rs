@@ -229,6 +229,39 @@ pub enum Error {
         /// What is wrong; never a quotation.
         problem: &'static str,
     },
+    /// The publication was protected before, and nobody asked for an update.
+    #[error(
+        "this publication was protected before, as {id:?}, and a new key would make its licences useless; --update keeps identifier and key, another --key-file makes it another publication"
+    )]
+    ProtectedBefore {
+        /// Its identifier in the key file.
+        id: String,
+    },
+    /// An update cannot tell which record is the publication's.
+    #[error("the key file has several publications of this name ({ids}); say which one with --id")]
+    SeveralRecords {
+        /// Their identifiers.
+        ids: String,
+    },
+    /// An update has nothing to go by.
+    #[error(
+        "the key file has no record of this publication to update; give its --id or the key file of the run that protected it, or leave --update out"
+    )]
+    NothingToUpdate,
+    /// The key that was given is not the one in the key file.
+    #[error("the key file has another content key for {id:?}; leave --content-key-file out")]
+    OtherContentKey {
+        /// The publication's identifier.
+        id: String,
+    },
+    /// Larger than the licence server can be told.
+    #[error(
+        "protected, the publication has {length} bytes or more, and licence servers of the second generation take less than 4 GiB; leave --notify out, or make it smaller"
+    )]
+    TooLargeForServer {
+        /// Its length in bytes, as far as it is known.
+        length: u64,
+    },
     /// The key file is one of the publications.
     #[error("this is one of the publications that are to be protected; choose another --key-file")]
     KeyFileIsSource,

@@ -40,10 +40,18 @@ impl KeyFile {
     /// [`Error::KeyFile`] if there is something else at `path`, [`Error::Io`] also if the folder it would be made in is
     /// not there.
     pub fn open(path: &Path) -> Result<KeyFile, Error> {
+        KeyFile::open_with(path, |_| {})
+    }
+
+    /// As [`KeyFile::open`]; `each` gets the records that are there, in their order.
+    ///
+    /// # Errors
+    /// As [`KeyFile::open`].
+    pub fn open_with(path: &Path, each: impl FnMut(KeyRecord)) -> Result<KeyFile, Error> {
         let mut keys = KeyFile { path: path.to_owned(), file: None };
         match opened(path, false) {
             Ok(file) => {
-                keys.file = Some(checked(file)?);
+                keys.file = Some(checked(file, each)?);
                 // Whoever made it may still be on the way to say so: a name that is there may not be on stable storage.
                 keys.sync_name()?;
             }
@@ -70,7 +78,8 @@ impl KeyFile {
             Some(file) => file,
             None => {
                 // Another run may have made it in the meantime.
-                let file = checked(opened(&self.path, true).map_err(refused("make the key file"))?)?;
+                let file = opened(&self.path, true).map_err(refused("make the key file"))?;
+                let file = checked(file, |_| {})?;
                 self.sync_name()?;
                 file
             }
@@ -136,7 +145,7 @@ fn opened(path: &Path, make: bool) -> io::Result<File> {
 }
 
 /// The file, if it is a key file; nobody but its owner may read it then.
-fn checked(file: File) -> Result<File, Error> {
+fn checked(file: File, each: impl FnMut(KeyRecord)) -> Result<File, Error> {
     let metadata = file.metadata().map_err(refused("look at the key file"))?;
     if !metadata.is_file() {
         return Err(Error::KeyFile { line: 1, problem: "cannot be, as this is no regular file" });
@@ -144,7 +153,7 @@ fn checked(file: File) -> Result<File, Error> {
     file.lock_shared().map_err(refused("lock the key file"))?;
     let looked = contents(&file, metadata.len())
         .map_err(refused("read the key file"))
-        .and_then(|contents| for_each_record(&contents, |_| {}));
+        .and_then(|contents| for_each_record(&contents, each));
     file.unlock().map_err(refused("unlock the key file"))?;
     looked?;
     make_private(&file, &metadata)?;

@@ -14,6 +14,9 @@ fn record(id: &str) -> KeyRecord {
         source: facts.clone(),
         protected: facts,
         fingerprint: "00".into(),
+        alt_id: None,
+        output: None,
+        notice: None,
     }
 }
 

@@ -5,5 +5,5 @@ mod file;
 mod record;
 
 pub use file::KeyFile;
-pub(crate) use record::random_uuid;
 pub use record::{ContentKey, FileFacts, KeyRecord};
+pub(crate) use record::{fingerprint_of, random_uuid, stem};

@@ -1,11 +1,12 @@
 //! What is kept of a protected publication: its key, and what tells which publication it belongs to.
 
+use crate::notification::Notice;
 use crate::{Error, Protection};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 /// The AES-256 key under which a publication's resources are encrypted; wiped when dropped.
@@ -24,6 +25,13 @@ impl ContentKey {
         let mut key = ContentKey([0; 32]);
         getrandom::fill(&mut key.0).map_err(cipherloom::Error::Random)?;
         Ok(key)
+    }
+
+    /// The key that `text` holds in base64; `None` if it holds no key.
+    #[must_use]
+    pub fn from_base64(text: &str) -> Option<ContentKey> {
+        let bytes = STANDARD.decode(text).map(Zeroizing::new).ok()?;
+        <[u8; 32]>::try_from(bytes.as_slice()).ok().map(ContentKey)
     }
 
     /// A key of these bytes.
@@ -60,9 +68,8 @@ impl Serialize for ContentKey {
 impl<'de> Deserialize<'de> for ContentKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ContentKey, D::Error> {
         let text = Zeroizing::new(String::deserialize(deserializer)?);
-        let bytes = STANDARD.decode(text.as_bytes()).map(Zeroizing::new);
-        let bytes = bytes.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes.as_slice()).ok());
-        bytes.map(ContentKey).ok_or_else(|| serde::de::Error::custom("a content key is 32 bytes in base64"))
+        ContentKey::from_base64(&text)
+            .ok_or_else(|| serde::de::Error::custom("a content key is 32 bytes in base64"))
     }
 }
 
@@ -78,10 +85,11 @@ pub struct FileFacts {
     pub sha256: Option<String>,
 }
 
-/// One line of a key file.
+/// One line of a key file. A publication that was updated, or of which a licence server was notified, has several lines
+/// with the same identifier and key; the last one counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
-    /// The publication's identifier: a random UUID, by which a licence server knows it.
+    /// The publication's identifier, by which a licence server knows it: a random UUID unless one was given.
     pub id: String,
     /// Its title.
     pub title: String,
@@ -96,22 +104,47 @@ pub struct KeyRecord {
     /// What tells the protected publication from every other, also with a licence in it: see
     /// [`crate::Protection::fingerprint`].
     pub fingerprint: String,
+    /// The identifier by which a shop knows the publication.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub alt_id: Option<String>,
+    /// The output's absolute path.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub output: Option<PathBuf>,
+    /// What a licence server is notified of, and whether it was.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub notice: Option<Notice>,
 }
 
 impl KeyRecord {
+    /// The shop's identifier; in records that hold none it is the source's name without its extension.
+    #[must_use]
+    pub fn alt_id(&self) -> &str {
+        self.alt_id.as_deref().unwrap_or_else(|| stem(&self.source.name))
+    }
+
     /// The record among `records` that belongs to the protected publication in the file at `path`.
     ///
     /// # Errors
     /// [`Error::NotProtected`], [`Error::KeyMissing`], and those of reading an archive.
     pub fn of_publication<'r>(records: &'r [KeyRecord], path: &Path) -> Result<&'r KeyRecord, Error> {
-        let archive = crate::embed::open(path)?;
-        let protection = Protection::read(&archive)?;
-        if protection.resources.is_empty() {
-            return Err(Error::NotProtected);
-        }
-        let fingerprint = protection.fingerprint(&archive);
-        records.iter().find(|record| record.fingerprint == fingerprint).ok_or(Error::KeyMissing)
+        let fingerprint = fingerprint_of(path)?;
+        records.iter().rfind(|record| record.fingerprint == fingerprint).ok_or(Error::KeyMissing)
     }
+}
+
+/// The fingerprint of the protected publication in the file at `path`.
+pub(crate) fn fingerprint_of(path: &Path) -> Result<String, Error> {
+    let archive = crate::embed::open(path)?;
+    let protection = Protection::read(&archive)?;
+    if protection.resources.is_empty() {
+        return Err(Error::NotProtected);
+    }
+    Ok(protection.fingerprint(&archive))
+}
+
+/// A file's name without its extension.
+pub(crate) fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// A random UUID (RFC 9562, version 4).

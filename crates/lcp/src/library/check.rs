@@ -238,7 +238,7 @@ impl Checking<'_> {
             }
             (Ok(certificate), roots) => {
                 match roots {
-                    Some(roots) => note(roots.confirm(&certificate)),
+                    Some(roots) => note(roots.confirm(&certificate, document.last_changed())),
                     None => checked.unchecked.push("who confirms the certificate (--root-ca FILE)"),
                 }
                 Some(certificate.subject)

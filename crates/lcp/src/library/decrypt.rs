@@ -296,7 +296,7 @@ fn unlock(licence: &Licence, how: &Decrypt) -> Result<ContentKey, Error> {
     licence.check_completeness()?;
     let certificate = licence.check_signature()?;
     if let Some(roots) = &how.roots {
-        roots.confirm(&certificate)?;
+        roots.confirm(&certificate, licence.document().last_changed())?;
     }
     licence.check_rights(Moment::now())?;
     Ok(how.user_key.content_key(licence.document())?)

@@ -4,6 +4,7 @@ use crate::keys::KeyRecord;
 use crate::licence::{Licence, Licensed, Signer, Terms, UserKey, issue};
 use crate::{Error, embed};
 use cipherloom::{Draft, IfExists};
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,6 +33,16 @@ pub enum Place {
     Publication(PathBuf),
 }
 
+impl Place {
+    /// The file that one licence takes.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Place::File(path) | Place::Publication(path) => Some(path),
+            Place::Folder(_) => None,
+        }
+    }
+}
+
 /// A licence that was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issued {
@@ -41,7 +52,8 @@ pub struct Issued {
     pub output: PathBuf,
 }
 
-/// Makes every licence, with `workers` threads; `told` gets each one's number and end, from any of them.
+/// Makes every licence, with `workers` threads; `told` gets each one's number and end, from any of them. Licences that would
+/// take each other's place all fail ([`Error::SameOutput`]).
 pub fn issue_all(
     requests: &[Request<'_>],
     signer: &Signer,
@@ -62,11 +74,16 @@ pub fn issue_all_unless(
     is_stopped: &(dyn Fn() -> bool + Sync),
 ) {
     let next = AtomicUsize::new(0);
+    let mut takers: HashMap<&Path, u32> = HashMap::new();
+    for path in requests.iter().filter_map(|request| request.place.path()) {
+        *takers.entry(path).or_default() += 1;
+    }
     let work = || {
         while !is_stopped() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(request) = requests.get(number) else { return };
-            told(number, request.issue(signer, if_exists));
+            let is_alone = request.place.path().is_none_or(|path| takers[path] == 1);
+            told(number, if is_alone { request.issue(signer, if_exists) } else { Err(Error::SameOutput) });
         }
     };
     let workers = workers.get().min(requests.len()).max(1);

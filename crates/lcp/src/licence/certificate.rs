@@ -5,6 +5,7 @@
 //! licence was last signed, not today. Revocation lists have to be fetched, so they are not looked at.
 
 use super::fault::LicenceFault;
+use super::issuer::{self, Refusal};
 use super::moment::Moment;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
@@ -112,47 +113,28 @@ impl Roots {
         Ok(Roots(roots))
     }
 
-    /// Whether one of them issued `certificate`, or is it.
+    /// Whether one of them issued `certificate` and was valid at `moment`, when the licence was last signed; or is it.
     ///
     /// # Errors
-    /// [`LicenceFault::Untrusted`] if none did.
-    pub fn confirm(&self, certificate: &Certificate) -> Result<(), LicenceFault> {
+    /// [`LicenceFault::Untrusted`] if none did, [`LicenceFault::Issuer`] if one did that must not have.
+    pub fn confirm(&self, certificate: &Certificate, moment: Moment) -> Result<(), LicenceFault> {
         let leaf = parse(&certificate.der)?;
+        let mut refusal = None;
         for root in &self.0 {
-            if *root == certificate.der || is_issuer(&parse(root)?, &leaf) {
+            if *root == certificate.der {
                 return Ok(());
             }
+            match issuer::check(&parse(root)?, &leaf, moment) {
+                Ok(()) => return Ok(()),
+                Err(Refusal::Issuer(fault)) => refusal = Some(fault),
+                Err(Refusal::Other) => {}
+            }
         }
-        Err(LicenceFault::Untrusted {
+        Err(refusal.unwrap_or_else(|| LicenceFault::Untrusted {
             subject: certificate.subject.clone(),
             issuer: certificate.issuer.clone(),
-        })
+        }))
     }
-}
-
-/// RFC 5280, section 6.1.4, for a path of one certificate: names, the issuer's right to issue, the signature.
-fn is_issuer(root: &X509Certificate<'_>, leaf: &X509Certificate<'_>) -> bool {
-    // Certificates before version 3 have no constraints to say it with; naming one as a root says it.
-    let may_issue = match root.basic_constraints() {
-        Ok(Some(constraints)) => constraints.value.ca,
-        Ok(None) => root.version().0 < 2,
-        Err(_) => false,
-    };
-    let signs_certificates = match root.key_usage() {
-        Ok(Some(usage)) => usage.value.key_cert_sign(),
-        Ok(None) => true,
-        Err(_) => false,
-    };
-    let may_sign = match leaf.key_usage() {
-        Ok(Some(usage)) => usage.value.digital_signature(),
-        Ok(None) => true,
-        Err(_) => false,
-    };
-    leaf.issuer().as_raw() == root.subject().as_raw()
-        && may_issue
-        && signs_certificates
-        && may_sign
-        && leaf.verify_signature(Some(root.public_key())).is_ok()
 }
 
 impl PublicKey {
@@ -161,7 +143,11 @@ impl PublicKey {
         let algorithm = &info.algorithm;
         let curve = algorithm.parameters.as_ref().and_then(|parameters| parameters.as_oid().ok());
         if algorithm.algorithm == OID_PKCS1_RSAENCRYPTION {
-            Ok(PublicKey::Rsa(bits))
+            match rsa_bits(info) {
+                Some(2048..=8192) => Ok(PublicKey::Rsa(bits)),
+                Some(length) => Err(LicenceFault::CertificateKey { found: format!("RSA of {length} bits") }),
+                None => Err(refused("has an RSA key that cannot be read")),
+            }
         } else if algorithm.algorithm == OID_KEY_TYPE_EC_PUBLIC_KEY && curve == Some(OID_EC_P256) {
             Ok(PublicKey::P256(bits))
         } else {
@@ -176,8 +162,27 @@ impl PublicKey {
     }
 }
 
+/// The length of an RSA key's modulus in bits.
+pub(super) fn rsa_bits(info: &SubjectPublicKeyInfo<'_>) -> Option<usize> {
+    match info.parsed() {
+        Ok(x509_parser::public_key::PublicKey::RSA(key)) => Some(key.key_size()),
+        _ => None,
+    }
+}
+
 fn parse(der: &[u8]) -> Result<X509Certificate<'_>, LicenceFault> {
     match X509Certificate::from_der(der) {
+        // The outer name is not signed, the inner one is (RFC 5280, section 4.1.1.2).
+        Ok(([], certificate)) if certificate.signature_algorithm != certificate.tbs_certificate.signature => {
+            Err(refused("names two signature algorithms"))
+        }
+        // Nor is the number of bits that are left out.
+        Ok(([], certificate))
+            if certificate.signature_value.unused_bits != 0
+                || certificate.public_key().subject_public_key.unused_bits != 0 =>
+        {
+            Err(refused("has a key or signature that ends within a byte"))
+        }
         Ok(([], certificate)) => Ok(certificate),
         Ok(_) => Err(refused("is followed by something else")),
         Err(_) => Err(refused("cannot be read")),

@@ -121,6 +121,14 @@ pub enum LicenceFault {
         /// Who issued it, as it says itself.
         issuer: String,
     },
+    /// A given root has issued the certificate, and must not have.
+    #[error("the root certificate of {issuer:?} does not confirm the certificate: it {problem}")]
+    Issuer {
+        /// The root's subject.
+        issuer: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// The certificate was not valid when the licence was made.
     #[error("the certificate is valid from {from} to {to}, and the licence was made or updated at {at}")]
     CertificateDates {
@@ -196,6 +204,7 @@ impl LicenceFault {
             | Unsigned
             | Signature
             | Untrusted { .. }
+            | Issuer { .. }
             | CertificateDates { .. }
             | Expired { .. }
             | NotYet { .. } => Class::Authentication,

@@ -18,6 +18,7 @@ mod certificate;
 mod document;
 mod fault;
 mod issue;
+mod issuer;
 mod moment;
 mod signature;
 mod user_key;

@@ -2,11 +2,12 @@
 
 use super::checksum::{Checksum, ReadBack};
 use super::committer::Finished;
+use super::known::{Known, Named};
 use super::{Job, Source, naming};
 use crate::Error;
 use crate::container::records::{self, Written};
 use crate::container::{Entry, Method};
-use crate::keys::{ContentKey, FileFacts, KeyRecord, random_uuid};
+use crate::keys::{FileFacts, KeyRecord};
 use crate::package::{self, Coding, Content, Metadata, Package, Part};
 use cipherloom::Draft;
 use cipherloom_kernels::Aes;
@@ -43,7 +44,7 @@ pub(super) struct Book {
     pub(super) package: Package,
     pub(super) output: PathBuf,
     pub(super) aes: Aes,
-    key: ContentKey,
+    named: Named,
     draft: RwLock<Option<Draft>>,
     /// Places of the parts whose length is known beforehand.
     places: Vec<Option<Place>>,
@@ -74,6 +75,7 @@ impl Book {
         job: &Job,
         source: &Source,
         claim: &dyn Fn(&Path) -> bool,
+        known: &Known,
         read_back: &mut ReadBack<'_>,
     ) -> Result<Begun, (Error, Option<PathBuf>)> {
         let opened = source.open();
@@ -85,7 +87,9 @@ impl Book {
             Ok(false) => return Ok(Begun::Skipped(output)),
             Err(error) => return Err((error, Some(output))),
         }
-        Book::place(job, source, package, output.clone(), read_back)
+        known
+            .name(job, source, &package, &output, read_back)
+            .and_then(|named| Book::place(job, source, package, output.clone(), named, read_back))
             .map(|book| Begun::Book(Box::new(book)))
             .map_err(|error| (error, Some(output)))
     }
@@ -95,6 +99,7 @@ impl Book {
         source: &Source,
         package: Package,
         output: PathBuf,
+        named: Named,
         read_back: &mut ReadBack<'_>,
     ) -> Result<Book, Error> {
         let draft = Draft::begin_below(&job.out, output.strip_prefix(&job.out).unwrap_or(&output))?;
@@ -124,8 +129,8 @@ impl Book {
             .filter(|&index| !matches!(package.parts[index as usize].content, Content::Made(_)))
             .collect();
         order.sort_by_key(|&index| std::cmp::Reverse(source_len(&package, &package.parts[index as usize])));
-        let key = ContentKey::generate()?;
-        let aes = Aes::new(key.bytes(), job.backend)
+        named.check_size(offset)?;
+        let aes = Aes::new(named.key.bytes(), job.backend)
             .map_err(|_| cipherloom::Error::BackendUnavailable { name: job.backend.name() })?;
         let left = order.len() + usize::from(job.checksums);
         Ok(Book {
@@ -133,7 +138,7 @@ impl Book {
             package,
             output,
             aes,
-            key,
+            named,
             draft: RwLock::new(Some(draft)),
             places,
             order,
@@ -260,6 +265,7 @@ impl Book {
         let directory_len = directory.len() as u64;
         records::end_of_directory(ended.len() as u64, directory_offset, directory_len, &mut directory);
         let size = directory_offset + directory.len() as u64;
+        self.named.check_size(size)?;
         self.write(&directory, directory_offset)?;
         let sha256 = match &self.checksum {
             None => None,
@@ -267,10 +273,10 @@ impl Book {
         };
         let encrypted = protected.len() as u64;
         let record = KeyRecord {
-            id: random_uuid()?,
+            id: self.named.id.clone(),
             title: self.package.metadata.title.clone(),
             media_type: self.package.kind.media_type().into(),
-            content_key: self.key.clone(),
+            content_key: self.named.key.clone(),
             source: FileFacts {
                 name: file_name(&self.source.path),
                 size: self.package.source().len(),
@@ -278,6 +284,9 @@ impl Book {
             },
             protected: FileFacts { name: file_name(&self.output), size, sha256 },
             fingerprint: package::fingerprint(protected.into_iter()),
+            alt_id: Some(self.named.alt_id.clone()),
+            output: self.named.output.clone(),
+            notice: self.named.notice.clone(),
         };
         let draft = self.draft.write().unwrap_or_else(PoisonError::into_inner).take();
         Ok(Finished {

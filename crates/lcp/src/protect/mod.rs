@@ -19,6 +19,7 @@ mod committer;
 mod deflation;
 mod event;
 mod fill;
+mod known;
 mod lane;
 mod naming;
 mod plan;
@@ -31,11 +32,12 @@ pub use event::{Event, Observer, Outcome, Summary};
 pub use plan::Plan;
 pub use sources::{Found, find};
 
-use crate::Error;
-use crate::keys::KeyFile;
+use crate::keys::{ContentKey, KeyFile};
+use crate::{Error, Recipient};
 use cipherloom::{Backend, IfExists};
 use committer::Committer;
 use event::Tally;
+use known::Known;
 use queue::Queue;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -85,6 +87,25 @@ pub struct Job {
     pub level: u32,
     /// The AES backend.
     pub backend: Backend,
+    /// Under which identifiers and keys, and who is notified.
+    pub identity: Identity,
+}
+
+/// Under which identifiers and keys publications are protected, and which licence server is notified of them.
+#[derive(Debug, Clone, Default)]
+pub struct Identity {
+    /// Whether publications that were protected before keep identifier and key, so that their licences stay valid. Every
+    /// publication must have a record in the key file then, or come with an identifier and a key. Goes with
+    /// [`IfExists::Overwrite`].
+    pub update: bool,
+    /// The identifier of the only publication.
+    pub id: Option<String>,
+    /// The shop's identifier of the only publication.
+    pub alt_id: Option<String>,
+    /// The key of the only publication.
+    pub content_key: Option<ContentKey>,
+    /// The licence server that is to be notified.
+    pub recipient: Option<Recipient>,
 }
 
 /// Protects every publication of `job`. Returns when all have ended, well or not.
@@ -99,7 +120,8 @@ pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (
     let with_keys = |error| (job.key_file.clone(), error);
     let with_out = |error| (job.out.clone(), error);
     naming::key_file_is_no_source(job).map_err(with_keys)?;
-    let keys = KeyFile::open(&job.key_file).map_err(with_keys)?;
+    let mut known = Known::new(job);
+    let keys = KeyFile::open_with(&job.key_file, |record| known.add(record)).map_err(with_keys)?;
     let first_existing = cipherloom::make_folders(&job.out)
         .map_err(|error| with_out(Error::io("make the output folder", error)))?;
     let tally = Tally::new(observer);
@@ -111,7 +133,7 @@ pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (
             .spawn_scoped(scope, move || committer.work(&finished))
             .map_err(|error| Error::io("start the thread that names the outputs", error))?;
         let to_committer = to_committer;
-        let work = || Worker::new(job, plan, &queue, &tally, to_committer.clone()).work();
+        let work = || Worker::new(job, plan, &queue, &tally, &known, to_committer.clone()).work();
         cipherloom::on_watched_workers(plan.threads, &work, &|| _ = observer.is_stopped());
         Ok(())
     })

@@ -7,6 +7,7 @@ use super::committer::Finished;
 use super::deflation::Deflation;
 use super::event::{Event, Outcome, Tally};
 use super::fill::Scratch;
+use super::known::Known;
 use super::lane::Lane;
 use super::plan::{MOST_PIECES, PIECE, Plan};
 use super::queue::{Queue, Survey, Task};
@@ -22,6 +23,7 @@ pub(super) struct Worker<'r, 'j> {
     job: &'j Job,
     queue: &'r Queue<'j>,
     tally: &'r Tally<'r>,
+    known: &'r Known,
     finished: Sender<Finished>,
     arena: Arena,
     lanes: Vec<Option<Lane>>,
@@ -40,12 +42,14 @@ impl<'r, 'j> Worker<'r, 'j> {
         plan: &Plan,
         queue: &'r Queue<'j>,
         tally: &'r Tally<'r>,
+        known: &'r Known,
         finished: Sender<Finished>,
     ) -> Worker<'r, 'j> {
         Worker {
             job,
             queue,
             tally,
+            known,
             finished,
             arena: Arena::new(plan.buffer_len),
             lanes: (0..MOST_PIECES).map(|_| None).collect(),
@@ -75,7 +79,8 @@ impl<'r, 'j> Worker<'r, 'j> {
     /// Looks at a publication; `None` if that was its end.
     fn open(&mut self, survey: Survey<'_, '_>) -> Option<Arc<Book>> {
         let source = survey.source;
-        let begun = Book::begin(self.job, source, &|output| self.queue.claim(output), &mut self.read_back);
+        let claim = |output: &std::path::Path| self.queue.claim(output);
+        let begun = Book::begin(self.job, source, &claim, self.known, &mut self.read_back);
         let tell = |output: Option<&std::path::Path>, outcome| {
             self.tally.tell(&Event { source: &source.path, output, bytes: source.size, outcome });
             None

@@ -1,7 +1,7 @@
 //! Runs over publications in a folder of their own, and what came of them.
 
 use cipherloom::{IfExists, Machine, machine::Calibration};
-use cipherloom_lcp::protect::{Event, Job, Observer, Outcome, Plan, Source, Summary, run};
+use cipherloom_lcp::protect::{Event, Identity, Job, Observer, Outcome, Plan, Source, Summary, run};
 use cipherloom_lcp::{Error, KeyFile, KeyRecord};
 use std::collections::HashMap;
 use std::fs;
@@ -65,6 +65,7 @@ fn threads() -> NonZeroUsize {
     asked.and_then(|asked| asked.parse().ok()).unwrap_or(NonZeroUsize::new(2).unwrap())
 }
 
+#[allow(dead_code, reason = "each test looks at its own part")]
 pub fn protect(books: &[(&str, Vec<u8>)]) -> Run {
     protect_with(books, None, |_| {})
 }
@@ -90,6 +91,7 @@ pub fn protect_with(books: &[(&str, Vec<u8>)], out: Option<&Path>, change: impl 
         durable: false,
         level: 6,
         backend: machine.backend,
+        identity: Identity::default(),
     };
     change(&mut job);
     let collect = Collect { folder: folder.path(), ended: Mutex::default() };
@@ -118,6 +120,7 @@ pub fn try_protect(book: &Path, key_file: &Path, out: &Path) -> Result<Summary, 
         durable: false,
         level: 6,
         backend: machine.backend,
+        identity: Identity::default(),
     };
     let collect = Collect { folder: book.parent().unwrap(), ended: Mutex::default() };
     run(&job, &planned(&job, &machine), &collect)

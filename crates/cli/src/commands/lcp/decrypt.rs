@@ -8,6 +8,8 @@ use cipherloom_lcp::{Class, Decrypt, Error};
 use serde_json::json;
 use std::time::Instant;
 
+const UNCONFIRMED: &str = "who confirms the certificate (--root-ca FILE)";
+
 pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
     let how = Decrypt {
         licence: secrets::licence(arguments.license.as_deref())?,
@@ -15,6 +17,7 @@ pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
         user_key: secrets::user_key(arguments.passphrase_file.as_deref())?,
         if_exists: arguments.if_exists.into(),
     };
+    let is_confirmed = how.roots.is_some();
     let (source, target) = (&arguments.publication, &arguments.out);
     let start = Instant::now();
     let result = cipherloom_lcp::decrypt(source, target, &how, arguments.running.workers());
@@ -26,6 +29,7 @@ pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
                 output::print_json(&json!({
                     "event": "done", "source": source.to_string_lossy(), "output": target.to_string_lossy(),
                     "resources": decrypted.resources, "bytes": decrypted.bytes,
+                    "unchecked": if is_confirmed { vec![] } else { vec![UNCONFIRMED] },
                 }))?;
             } else if !running.quiet {
                 output::tell(format_args!(
@@ -34,6 +38,9 @@ pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
                     output::size(decrypted.bytes),
                     output::duration(seconds)
                 ));
+                if !is_confirmed {
+                    output::tell(format_args!("  not checked: {UNCONFIRMED}"));
+                }
             }
             Ok(ExitCode::Success)
         }

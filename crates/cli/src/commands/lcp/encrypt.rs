@@ -1,6 +1,7 @@
 //! `cipherloom lcp encrypt`: finds the publications, makes the job, plans it, runs it, reports.
 
 use super::notify::Notifier;
+use super::secrets;
 use super::verdicts;
 use crate::arguments::{IfExistsArgument, LcpEncryptArguments, MachineArguments};
 use crate::commands::{key_places, transform};
@@ -10,8 +11,8 @@ use crate::progress::Progress;
 use crate::report::Style;
 use anyhow::Context;
 use cipherloom::IfExists;
-use cipherloom_lcp::protect::{self, Event, Job, Observer, Outcome, Plan, Summary};
-use cipherloom_lcp::{Class, Notification};
+use cipherloom_lcp::protect::{self, Event, Identity, Job, Observer, Outcome, Plan, Summary};
+use cipherloom_lcp::{Class, KeyRecord};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +38,18 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
             "no publication was found: the folders hold no .epub, .webpub, .audiobook, .divina, .lpf or .pdf",
         ));
     }
+    let is_named = arguments.id.is_some() || arguments.alt_id.is_some();
+    if is_named && found.sources.len() != 1 {
+        return Err(usage("--id and --alt-id are one publication's; name one BOOK"));
+    }
     let notifier = Notifier::new(arguments)?;
+    let identity = Identity {
+        update: arguments.update,
+        id: arguments.id.clone(),
+        alt_id: arguments.alt_id.clone(),
+        content_key: arguments.content_key_file.as_deref().map(secrets::content_key).transpose()?,
+        recipient: notifier.as_ref().map(|notifier| notifier.recipient.clone()),
+    };
     let sizes: Vec<u64> = found.sources.iter().map(|source| source.size).collect();
     let plan = Plan::new(&sizes, &machine, machine.backend, arguments.jobs, !arguments.no_checksum);
     let job = Job {
@@ -45,6 +57,7 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         out: arguments.out.clone(),
         key_file: arguments.key_file.clone(),
         if_exists: match arguments.if_exists {
+            _ if arguments.update => IfExists::Overwrite,
             IfExistsArgument::Fail => IfExists::Fail,
             IfExistsArgument::Skip => IfExists::Skip,
             IfExistsArgument::Overwrite => IfExists::Overwrite,
@@ -53,6 +66,7 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         durable: arguments.durable,
         level: arguments.level,
         backend: machine.backend,
+        identity,
     };
     let style = style(arguments);
     let progress = Progress::default();
@@ -67,21 +81,21 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
     let untold = AtomicU64::new(0);
     let ended = std::thread::scope(|scope| {
         let (notifier, verdicts, untold) = (notifier.as_ref(), &verdicts, &untold);
-        if let Some(notifier) = notifier {
-            let send = move || {
-                for told in told {
-                    if let Err(error) = notifier.tell(&told.notification) {
-                        untold.fetch_add(1, Ordering::Relaxed);
-                        verdicts.complain(&told.output, &output::message(&error));
-                    }
+        let send = move || {
+            for told in told {
+                let answered = notifier.map_or(Ok(()), |notifier| notifier.notify(&told.record));
+                if let Err(error) = answered {
+                    untold.fetch_add(1, Ordering::Relaxed);
+                    let words = output::message(&error);
+                    let hint = "its key is in the key file; `lcp notify --pending` sends it again";
+                    verdicts.complain(&told.output, &format!("{words}; {hint}"));
                 }
-            };
-            std::thread::Builder::new()
-                .spawn_scoped(scope, send)
-                .context("cannot start the thread that tells the licence server")?;
-        }
-        let watch =
-            Watch { job: &job, progress: &progress, verdicts, notifier, told: Mutex::new(to_notifier) };
+            }
+        };
+        std::thread::Builder::new()
+            .spawn_scoped(scope, send)
+            .context("cannot start the thread that notifies the licence server")?;
+        let watch = Watch { progress: &progress, verdicts, told: Mutex::new(to_notifier) };
         let work = || protect::run(&job, &plan, &watch);
         let ended = match style {
             Style::Plain => progress.shown_during(sizes.iter().sum(), sizes.len() as u64, work),
@@ -116,17 +130,15 @@ fn style(arguments: &LcpEncryptArguments) -> Style {
     }
 }
 
-/// A notification on its way, and whose.
+/// A publication that a server is to be told of.
 struct Told {
     output: PathBuf,
-    notification: Notification,
+    record: KeyRecord,
 }
 
 struct Watch<'w> {
-    job: &'w Job,
     progress: &'w Progress,
     verdicts: &'w Verdicts<'w>,
-    notifier: Option<&'w Notifier>,
     told: Mutex<Sender<Told>>,
 }
 
@@ -138,16 +150,12 @@ impl Observer for Watch<'_> {
     fn ended(&self, event: &Event<'_>) {
         self.progress.count_file();
         self.verdicts.add(Line::new(event));
-        if let (Outcome::Done { record, metadata, .. }, Some(notifier), Some(output)) =
-            (&event.outcome, self.notifier, event.output)
+        if let (Outcome::Done { record, .. }, Some(output)) = (&event.outcome, event.output)
+            && record.notice.is_some()
         {
-            let relative = output.strip_prefix(&self.job.out).unwrap_or(output);
-            let location = notifier.location(relative);
-            let provider = notifier.provider();
-            let notification = Notification::new(notifier.generation, record, metadata, &location, provider);
             let told = self.told.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             // The thread that sends takes until this sender is gone.
-            let _ = told.send(Told { output: output.to_owned(), notification });
+            let _ = told.send(Told { output: output.to_owned(), record: KeyRecord::clone(record) });
         }
     }
 }

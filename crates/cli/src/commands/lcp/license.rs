@@ -41,6 +41,7 @@ fn one(arguments: &LcpLicenseArguments, publication: &Path, keys: &Keys<'_>) -> 
     let user_key = secrets::new_user_key(arguments.passphrase_file.as_deref())?;
     let signer = secrets::signer(&arguments.cert, &arguments.private_key)?;
     let request = Request { terms: only_given(Terms { hint, ..terms(arguments)? }), record, user_key, place };
+    warn_if_over(&request.terms.rights, &output::printable(&output));
     let end = Mutex::new(None);
     issue_all(&[request], &signer, arguments.if_exists.into(), std::num::NonZeroUsize::MIN, &|_, result| {
         if let Ok(mut end) = end.lock() {
@@ -67,6 +68,13 @@ fn one(arguments: &LcpLicenseArguments, publication: &Path, keys: &Keys<'_>) -> 
     Ok(ExitCode::Success)
 }
 
+/// A licence that is over opens nothing: hardly what was meant.
+fn warn_if_over(rights: &Rights, place: &str) {
+    if let Some(end) = rights.end.filter(|end| *end < Moment::now()) {
+        output::warn(format_args!("{place}: the licence ended at {end}, so it opens nothing"));
+    }
+}
+
 fn is_there(error: &Error) -> bool {
     matches!(error, Error::HasLicence | Error::Library(cipherloom::Error::OutputExists))
 }
@@ -75,19 +83,22 @@ fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow
     let start = Instant::now();
     let folder = arguments.out.as_deref().ok_or_else(|| usage("give --out DIR for the licences"))?;
     let signer = secrets::signer(&arguments.cert, &arguments.private_key)?;
+    let wanted_rows = manifest::read(path)?;
     std::fs::create_dir_all(folder).with_context(|| output::printable(folder))?;
     let report = Report { json: arguments.running.json, ..Report::new(path) };
     let passphrase_file = arguments.passphrase_file.as_deref();
     let usual = terms(arguments)?;
     let mut rows = Vec::new();
     let mut requests = Vec::new();
-    for (row, wanted) in manifest::read(path)? {
+    for (row, wanted) in wanted_rows {
         let request = wanted.and_then(|wanted: Wanted| {
             let name = wanted.publication.clone();
             Ok((name, wanted.request(&usual, arguments.hint.as_deref(), passphrase_file, keys, folder)?))
         });
         match request {
             Ok((name, request)) => {
+                let place = format!("{}, line {row}", output::printable(path));
+                warn_if_over(&request.terms.rights, &place);
                 rows.push((row, name));
                 requests.push(request);
             }

@@ -1,20 +1,20 @@
 //! The manifest of `cipherloom lcp license --manifest`: a CSV file with a licence to make in each row, and the key file's
 //! records by the names that rows give.
 
+use super::csv::{Row, Rows};
 use super::secrets;
 use crate::exit_code::{no_key, usage};
 use crate::output;
 use anyhow::Context;
+use cipherloom::key::read_secret;
 use cipherloom_lcp::licence::{Moment, Terms, UserKey};
 use cipherloom_lcp::{Error, KeyRecord, Place, Request};
-use serde::Deserialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 /// One row, as it stands. What is empty is taken from the options.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default)]
 pub struct Wanted {
     /// The publication's identifier, or its file's name.
     pub publication: String,
@@ -35,43 +35,129 @@ pub struct Wanted {
     status_url: Option<String>,
 }
 
-/// The rows with their line numbers; a row that cannot be read does not stop the others.
+/// The columns that there can be.
+const COLUMNS: [&str; 16] = [
+    "publication",
+    "output",
+    "passphrase",
+    "passphrase_sha256",
+    "passphrase_file",
+    "hint",
+    "user",
+    "user_name",
+    "user_email",
+    "rights_start",
+    "rights_end",
+    "rights_print",
+    "rights_copy",
+    "publication_url",
+    "hint_url",
+    "status_url",
+];
+
+/// The rows with their line numbers; a row that cannot be read does not stop the others. Two rows with one output do.
 pub fn read(path: &Path) -> anyhow::Result<Vec<(u64, anyhow::Result<Wanted>)>> {
-    let contents = std::fs::read(path).map(Zeroizing::new).with_context(|| output::printable(path))?;
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(contents.as_slice());
-    let header = reader.headers().with_context(|| output::printable(path))?.clone();
-    if !header.iter().any(|name| name == "publication") {
+    let file = read_secret(path, secrets::MOST_BYTES).with_context(|| output::printable(path))?;
+    let mut rows = Rows::new(&file.contents);
+    let header = match rows.next_row().with_context(|| output::printable(path))? {
+        Some(row) => row.fields().map(|name| name.unwrap_or("\u{FFFD}").trim().to_owned()).collect(),
+        None => Vec::new(),
+    };
+    check_header(&header).map_err(|problem| {
         let path = output::printable(path);
-        return Err(usage(format!(
-            "{path}: its first line names no column `publication`; see `cipherloom lcp help license`"
-        )));
+        usage(format!("{path}: its first line {problem}; see `cipherloom lcp help license`"))
+    })?;
+    if file.is_open_to_others
+        && header.iter().any(|name| name.starts_with("passphrase") && name != COLUMNS[4])
+    {
+        let path = output::printable(path);
+        output::warn(format_args!(
+            "{path}: others may read the passphrases in it; `chmod 600` keeps it yours"
+        ));
     }
-    let mut rows = Vec::new();
-    let mut line = 1;
-    for record in reader.records() {
-        let position = record.as_ref().map_or_else(csv::Error::position, csv::StringRecord::position);
-        line = position.map_or(line + 1, csv::Position::line);
-        let row = record.map_err(anyhow::Error::from).and_then(|record| {
-            // What the parser would say could quote a passphrase.
-            record.deserialize(Some(&header)).map_err(|error| not_a_row(&error, &header))
-        });
-        rows.push((line, row));
+    let mut wanted = Vec::new();
+    while let Some(row) = rows.next_row().with_context(|| output::printable(path))? {
+        wanted.push((row.line, Wanted::new(&row, &header)));
     }
-    Ok(rows)
+    check_outputs(path, &wanted)?;
+    Ok(wanted)
 }
 
-fn not_a_row(error: &csv::Error, header: &csv::StringRecord) -> anyhow::Error {
-    let column = match error.kind() {
-        csv::ErrorKind::Deserialize { err, .. } => err.field().and_then(|field| header.get(field as usize)),
-        _ => None,
-    };
-    match column {
-        Some(column) => anyhow::anyhow!("the column {column:?} is unknown, or holds what it cannot"),
-        None => anyhow::anyhow!("the row does not fit the columns that the first line names"),
+fn check_header(header: &[String]) -> Result<(), String> {
+    for (at, name) in header.iter().enumerate() {
+        if !COLUMNS.contains(&name.as_str()) {
+            return Err(format!("names the column {name:?}, which is unknown"));
+        }
+        if header[..at].contains(name) {
+            return Err(format!("names the column `{name}` twice"));
+        }
     }
+    match header.iter().any(|name| name == COLUMNS[0]) {
+        true => Ok(()),
+        false => Err("names no column `publication`".to_owned()),
+    }
+}
+
+/// Of two licences with one name only one would be left, and nobody could say whose.
+fn check_outputs(path: &Path, rows: &[(u64, anyhow::Result<Wanted>)]) -> anyhow::Result<()> {
+    let mut lines: HashMap<&str, u64> = HashMap::new();
+    for (line, wanted) in rows {
+        let Some(name) = wanted.as_ref().ok().and_then(Wanted::output) else { continue };
+        if let Some(other) = lines.insert(name, *line) {
+            let path = output::printable(path);
+            return Err(usage(format!(
+                "{path}: lines {other} and {line} have one output, {name:?}; nothing was written, give each its own"
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl Wanted {
+    /// What a row says. No message quotes it: it may hold a passphrase.
+    fn new(row: &Row<'_>, header: &[String]) -> anyhow::Result<Wanted> {
+        anyhow::ensure!(
+            row.len() == header.len(),
+            "the row does not fit the columns that the first line names: it has {} fields, and there are {} columns",
+            row.len(),
+            header.len()
+        );
+        let mut wanted = Wanted::default();
+        for (name, field) in header.iter().zip(row.fields()) {
+            let unfit = |what| move || anyhow::anyhow!("the column `{name}` holds what is no {what}");
+            let text = field.with_context(unfit("UTF-8"))?;
+            if text.is_empty() {
+                continue;
+            }
+            let number = || text.trim().parse().map(Some).ok().with_context(unfit("whole number"));
+            match name.as_str() {
+                "publication" => wanted.publication = text.to_owned(),
+                "output" => wanted.output = Some(text.to_owned()),
+                "passphrase" => wanted.passphrase = Some(Zeroizing::new(text.to_owned())),
+                "passphrase_sha256" => wanted.passphrase_sha256 = Some(Zeroizing::new(text.to_owned())),
+                "passphrase_file" => wanted.passphrase_file = Some(text.into()),
+                "hint" => wanted.hint = Some(text.to_owned()),
+                "user" => wanted.user = Some(text.to_owned()),
+                "user_name" => wanted.user_name = Some(text.to_owned()),
+                "user_email" => wanted.user_email = Some(text.to_owned()),
+                "rights_start" => wanted.rights_start = Some(text.to_owned()),
+                "rights_end" => wanted.rights_end = Some(text.to_owned()),
+                "rights_print" => wanted.rights_print = number()?,
+                "rights_copy" => wanted.rights_copy = number()?,
+                "publication_url" => wanted.publication_url = Some(text.to_owned()),
+                "hint_url" => wanted.hint_url = Some(text.to_owned()),
+                "status_url" => wanted.status_url = Some(text.to_owned()),
+                other => anyhow::bail!("the column {other:?} is unknown"),
+            }
+        }
+        Ok(wanted)
+    }
+
+    /// The output's name, if the row gives one.
+    fn output(&self) -> Option<&str> {
+        self.output.as_deref().map(str::trim).filter(|name| !name.is_empty())
+    }
+
     /// The licence that this row asks for; `usual` and what follows stand for what the row leaves empty.
     pub fn request<'r>(
         self,
@@ -82,7 +168,7 @@ impl Wanted {
         folder: &Path,
     ) -> anyhow::Result<Request<'r>> {
         let record = keys.of_name(&self.publication)?;
-        let place = match self.output.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
+        let place = match self.output() {
             None => Place::Folder(folder.to_owned()),
             Some(name) if Path::new(name).file_name() == Some(name.as_ref()) => {
                 Place::File(folder.join(name))
@@ -169,9 +255,8 @@ impl<'r> Keys<'r> {
         let mut by_name: HashMap<&str, Option<&KeyRecord>> = HashMap::new();
         for record in records {
             let name = by_name.entry(&record.protected.name).or_insert(Some(record));
-            if name.is_some_and(|other| other.id != record.id) {
-                *name = None;
-            }
+            // The last record of a publication counts.
+            *name = name.filter(|other| other.id == record.id).map(|_| record);
         }
         by_name.extend(records.iter().map(|record| (record.id.as_str(), Some(record))));
         Keys { records, by_name }

@@ -1,6 +1,7 @@
 //! `cipherloom lcp …`: Readium LCP. Each command stands in a file of its own.
 
 mod check;
+mod csv;
 mod decrypt;
 mod encrypt;
 mod inspect;
@@ -8,6 +9,7 @@ mod license;
 mod manifest;
 mod notify;
 mod secrets;
+mod server;
 mod verdicts;
 
 use crate::arguments::{LcpArguments, LcpCommand, RunningArguments};
@@ -21,6 +23,7 @@ pub fn run(arguments: &LcpArguments) -> anyhow::Result<ExitCode> {
         LcpCommand::Encrypt(arguments) => encrypt::run(arguments),
         LcpCommand::License(arguments) => license::run(arguments),
         LcpCommand::Check(arguments) => check::run(arguments),
+        LcpCommand::Notify(arguments) => notify::run(arguments),
         LcpCommand::Decrypt(arguments) => decrypt::run(arguments),
         LcpCommand::Inspect(arguments) => inspect::run(arguments),
     }

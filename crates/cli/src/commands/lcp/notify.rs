@@ -1,40 +1,30 @@
-//! Tells a licence server of what was protected, and writes to a file what it was or would have been told.
+//! Notifies a licence server of what was protected: at once by `lcp encrypt --notify`, again by `lcp notify`.
 //!
-//! A thread of its own sends, one request after the other over a kept connection, so that neither workers nor the disk
-//! wait for a server. A book that the server would not hear of stays protected, its key stays in the key file.
+//! Every record of a run with `--notify` says in the key file what the server is to be told, and later that it was told.
+//! So a notification that failed, or that a stopped run did not get to, can be sent again. While a run protects, a thread
+//! of its own sends, so that neither workers nor the disk wait for a server.
 
-use crate::arguments::{LcpEncryptArguments, NotifyVersion};
-use crate::exit_code::{no_key, usage};
+use super::server::Server;
+use crate::arguments::{LcpEncryptArguments, LcpNotifyArguments, NotifyVersion};
+use crate::exit_code::{ExitCode, no_key, usage};
 use crate::output;
 use anyhow::Context;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use cipherloom_lcp::{Generation, Notification};
+use cipherloom_lcp::{Generation, KeyFile, KeyRecord, Notice, Notification, Recipient};
+use serde_json::json;
+use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
-use ureq::tls::{RootCerts, TlsConfig};
 use zeroize::Zeroizing;
 
-/// As long as lcpencrypt waits.
-const PATIENCE: Duration = Duration::from_secs(15);
-
-/// Where notifications go.
+/// Where a run's notifications go.
 pub struct Notifier {
-    pub generation: Generation,
+    pub recipient: Recipient,
     server: Option<Server>,
     file: Option<Mutex<File>>,
-    provider: String,
-    /// What stands in front of an output's path below the output folder.
-    base: String,
-}
-
-struct Server {
-    url: String,
-    agent: ureq::Agent,
-    login: Option<Zeroizing<String>>,
+    key_file: PathBuf,
+    keys: Mutex<Option<KeyFile>>,
 }
 
 impl Notifier {
@@ -47,113 +37,209 @@ impl Notifier {
             return Err(usage("licence servers want the checksum of a publication; leave --no-checksum out"));
         }
         let server = match &arguments.notify {
-            Some(url) => Some(Server::new(url, arguments.notify_login.as_deref())?),
+            Some(url) => Some(Server::new(url, arguments.notify_login.as_deref(), arguments.allow_http)?),
             None => None,
         };
+        let recipient = recipient(arguments)?;
         let file = arguments.notify_file.as_deref().map(open_private).transpose()?.map(Mutex::new);
-        let base = match &arguments.public_url {
-            Some(url) => format!("{}/", url.trim_end_matches('/')),
-            None => {
-                let path =
-                    std::path::absolute(&arguments.out).context("cannot tell the output folder's path")?;
-                format!("{}/", path.display())
-            }
-        };
-        let generation = match arguments.notify_version {
-            NotifyVersion::V1 => Generation::V1,
-            NotifyVersion::V2 => Generation::V2,
-        };
-        let provider = arguments.provider.clone();
-        Ok(Some(Notifier { generation, server, file, provider, base }))
+        let key_file = arguments.key_file.clone();
+        Ok(Some(Notifier { recipient, server, file, key_file, keys: Mutex::default() }))
     }
 
-    /// The provider's URI.
-    pub fn provider(&self) -> &str {
-        &self.provider
-    }
-
-    /// Where a server or reader finds an output, of which `relative` is the path below the output folder.
-    pub fn location(&self, relative: &Path) -> String {
-        let parts = relative.iter().map(|part| part.to_string_lossy());
-        let joined = parts.collect::<Vec<_>>().join("/");
-        if self.base.contains("://") {
-            format!("{}{}", self.base, escaped(&joined))
-        } else {
-            self.base.clone() + &joined
-        }
-    }
-
-    /// Writes and sends.
-    pub fn tell(&self, notification: &Notification) -> anyhow::Result<()> {
+    /// Writes and sends, and notes in the key file what was sent.
+    pub fn notify(&self, record: &KeyRecord) -> anyhow::Result<()> {
+        let Some(notice) = &record.notice else { return Ok(()) };
         if let Some(file) = &self.file {
-            let line = Zeroizing::new(format!("{}\n", *notification.body));
+            let body = Notification::new(record, notice).body;
+            let line = Zeroizing::new(format!("{}\n", *body));
             let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             file.write_all(line.as_bytes()).context("cannot write the notification file")?;
         }
-        self.server.as_ref().map_or(Ok(()), |server| server.send(notification))
+        let Some(server) = &self.server else { return Ok(()) };
+        server.notify(record, notice, false)?;
+        let mut keys = self.keys.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let keys = match &mut *keys {
+            Some(keys) => keys,
+            none => none.insert(KeyFile::open(&self.key_file)?),
+        };
+        note_sent(keys, record)
     }
 }
 
-impl Server {
-    fn new(url: &str, login: Option<&Path>) -> anyhow::Result<Server> {
-        let Some((scheme, rest)) = url.split_once("://") else {
-            return Err(usage("--notify wants a URL that begins with https:// or http://"));
-        };
-        if !["http", "https"].contains(&scheme) {
-            return Err(usage("--notify wants a URL that begins with https:// or http://"));
-        }
-        if rest.split('/').next().is_some_and(|authority| authority.contains('@')) {
+/// What a run's records say of the server.
+fn recipient(arguments: &LcpEncryptArguments) -> anyhow::Result<Recipient> {
+    let generation = match arguments.notify_version {
+        NotifyVersion::V1 => Generation::V1,
+        NotifyVersion::V2 => Generation::V2,
+    };
+    let is_web = |url: &str| {
+        let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+        rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+    };
+    let base = match &arguments.public_url {
+        Some(url) if is_web(url) => url.clone(),
+        Some(_) => return Err(usage("--public-url wants a URL that begins with https:// or http://")),
+        None if generation == Generation::V2 => {
             return Err(usage(
-                "others on this machine can read arguments, so --notify takes no user or password; \
-                 put `user:password` into a file for --notify-login",
+                "licence servers of the second generation want publications at a web address; \
+                 give --public-url URL, under which readers find the output folder",
             ));
         }
-        let login = login.map(read_login).transpose()?;
-        // The same cryptography as everywhere else here; a second call finds it installed.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
-        let agent = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
-            .tls_config(tls)
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .user_agent(concat!("cipherloom/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .new_agent();
-        Ok(Server { url: url.trim_end_matches('/').to_owned(), agent, login })
+        None => {
+            let path = std::path::absolute(&arguments.out).context("cannot tell the output folder's path")?;
+            path.display().to_string()
+        }
+    };
+    if generation == Generation::V2 {
+        if arguments.id.as_deref().is_some_and(|id| !is_uuid(id)) {
+            return Err(usage(
+                "licence servers of the second generation take as --id a UUID in small letters alone, \
+                 such as 3f1c52c4-1dd1-4bd5-8d9a-6bb9dfdf4f0a; --alt-id takes any other identifier",
+            ));
+        }
+        let has_scheme = |uri: &str| {
+            uri.split_once(':').is_some_and(|(scheme, rest)| {
+                scheme.starts_with(|first: char| first.is_ascii_alphabetic()) && !rest.is_empty()
+            })
+        };
+        if !arguments.provider.is_empty() && !has_scheme(&arguments.provider) {
+            return Err(usage("--provider wants a URI such as https://provider.example.com"));
+        }
     }
+    Ok(Recipient { generation, url: arguments.notify.clone(), provider: arguments.provider.clone(), base })
+}
 
-    fn send(&self, notification: &Notification) -> anyhow::Result<()> {
-        let url = format!("{}/{}", self.url, notification.path);
-        let mut request = match notification.method {
-            "PUT" => self.agent.put(&url),
-            _ => self.agent.post(&url),
+fn is_uuid(id: &str) -> bool {
+    id.len() == 36
+        && id.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
+        })
+}
+
+/// Notes in the key file that the server knows what `record` says.
+fn note_sent(keys: &mut KeyFile, record: &KeyRecord) -> anyhow::Result<()> {
+    let notice = record.notice.clone().map(|notice| Notice { sent: true, ..notice });
+    let sent = KeyRecord { notice, ..record.clone() };
+    keys.append([&sent]).context("the licence server was told, and the key file could not note it")
+}
+
+/// `cipherloom lcp notify`.
+pub fn run(arguments: &LcpNotifyArguments) -> anyhow::Result<ExitCode> {
+    let key_file = &arguments.key_file;
+    if !key_file.exists() {
+        return Err(no_key(format!("{}: there is no such key file", output::printable(key_file))));
+    }
+    let mut records = Vec::new();
+    let opened = KeyFile::open_with(key_file, |record| records.push(record));
+    let mut keys = opened.with_context(|| output::printable(key_file))?;
+    let chosen = if arguments.pending { pending(&records) } else { named(&records, &arguments.ids)? };
+    let mut servers = HashMap::new();
+    let (mut sent, mut failed) = (0, 0);
+    for record in chosen {
+        let told = match is_in_place(record) {
+            Err(error) if arguments.pending => Err(error),
+            _ => tell_again(record, arguments, &mut servers).and_then(|()| note_sent(&mut keys, record)),
+        };
+        match told {
+            Ok(()) => sent += 1,
+            Err(_) => failed += 1,
         }
-        .header("Content-Type", "application/json");
-        if let Some(login) = &self.login {
-            request = request.header("Authorization", format!("Basic {}", STANDARD.encode(login.as_bytes())));
+        print_end(record, told, arguments)?;
+    }
+    if arguments.json {
+        output::print_json(&json!({ "event": "summary", "sent": sent, "failed": failed }))?;
+    } else if !arguments.quiet {
+        let failed = if failed > 0 { format!("; {failed} FAILED") } else { String::new() };
+        output::tell(format_args!("sent {}{failed}", output::count(sent, "notification")));
+    }
+    Ok(match (sent, failed) {
+        (_, 0) => ExitCode::Success,
+        (0, _) => ExitCode::Failure,
+        _ => ExitCode::Partial,
+    })
+}
+
+fn print_end(
+    record: &KeyRecord,
+    told: anyhow::Result<()>,
+    arguments: &LcpNotifyArguments,
+) -> anyhow::Result<()> {
+    let (id, title) = (&record.id, &record.title);
+    match told {
+        Ok(()) if arguments.json => output::print_json(&json!({ "event": "sent", "id": id, "title": title })),
+        Err(error) if arguments.json => {
+            let error = output::message(&error);
+            output::print_json(&json!({ "event": "failed", "id": id, "title": title, "error": error }))
         }
-        let response = request.send(notification.body.as_str()).map_err(|error| {
-            anyhow::anyhow!("the licence server could not be told ({error}); its key is in the key file")
-        })?;
-        // 302 is how the first generation says that it has the publication.
-        match response.status().as_u16() {
-            200..=299 | 302 => Ok(()),
-            status => anyhow::bail!(
-                "the licence server refused the notification (status {status}); its key is in the key file"
-            ),
+        Ok(()) => Ok(()),
+        Err(error) => {
+            output::tell(format_args!("cipherloom: {id}: {}", output::message(&error)));
+            Ok(())
         }
     }
 }
 
-fn read_login(path: &Path) -> anyhow::Result<Zeroizing<String>> {
-    let text = std::fs::read_to_string(path).map(Zeroizing::new).map_err(|error| {
-        no_key(format!("{}: cannot read the login file: {error}", output::printable(path)))
-    })?;
-    match text.lines().next() {
-        Some(line) if line.contains(':') => Ok(Zeroizing::new(line.to_owned())),
-        _ => Err(no_key(format!("{}: the first line is not `user:password`", output::printable(path)))),
+/// Sends a record's notification once more.
+fn tell_again(
+    record: &KeyRecord,
+    arguments: &LcpNotifyArguments,
+    servers: &mut HashMap<String, Server>,
+) -> anyhow::Result<()> {
+    let without = "was protected without --notify, so there is nothing to send";
+    let notice = record.notice.as_ref().ok_or_else(|| no_key(without))?;
+    let url = arguments.notify.as_ref().or(notice.server.as_ref());
+    let url = url.ok_or_else(|| usage("its record names no licence server; give --notify URL"))?;
+    let server = match servers.get(url) {
+        Some(server) => server,
+        None => {
+            let server = Server::new(url, arguments.notify_login.as_deref(), arguments.allow_http)?;
+            servers.entry(url.clone()).or_insert(server)
+        }
+    };
+    // An answer may have been lost, so the server may know it.
+    server.notify(record, notice, true)
+}
+
+/// The last record of every publication that its server was not told of. Of records with one output only the last is
+/// looked at: it says whose the output is.
+fn pending(records: &[KeyRecord]) -> Vec<&KeyRecord> {
+    let mut last = HashMap::new();
+    for (at, record) in records.iter().enumerate() {
+        last.insert((true, record.id.as_str().as_ref()), at);
+        if let Some(output) = &record.output {
+            last.insert((false, output.as_os_str()), at);
+        }
     }
+    let is_last = |(at, record): &(usize, &KeyRecord)| {
+        let by_output = record.output.as_ref().map(|output| last[&(false, output.as_os_str())]);
+        last[&(true, record.id.as_str().as_ref())] == *at && by_output.is_none_or(|last| last == *at)
+    };
+    let is_untold = |record: &&KeyRecord| record.notice.as_ref().is_some_and(|notice| !notice.sent);
+    records.iter().enumerate().filter(is_last).map(|(_, record)| record).filter(is_untold).collect()
+}
+
+/// The last records of these publications.
+fn named<'r>(records: &'r [KeyRecord], ids: &[String]) -> anyhow::Result<Vec<&'r KeyRecord>> {
+    let find = |id: &String| {
+        let found = records.iter().rfind(|record| record.id == *id);
+        found.ok_or_else(|| no_key(format!("{id:?} is not in the key file")))
+    };
+    ids.iter().map(find).collect()
+}
+
+/// An error if the publication's output is not there, or another publication is there.
+fn is_in_place(record: &KeyRecord) -> anyhow::Result<()> {
+    let Some(output) = &record.output else { return Ok(()) };
+    let path = output::printable(output);
+    let there = KeyRecord::of_publication(std::slice::from_ref(record), output);
+    there.map(drop).map_err(|error| match error {
+        cipherloom_lcp::Error::KeyMissing => anyhow::anyhow!("{path}: this is another publication, so nothing was sent"),
+        error => anyhow::Error::from(error).context(format!(
+            "{path}: the publication is not there, so nothing was sent (`lcp notify {}` sends it all the same)",
+            record.id
+        )),
+    })
 }
 
 /// A file that only its owner may read, from now on if not before; added to if it is there.
@@ -176,19 +262,6 @@ fn open_private(path: &Path) -> anyhow::Result<File> {
         }
     }
     Ok(file)
-}
-
-/// A path in a URL.
-fn escaped(path: &str) -> String {
-    let mut text = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-            text.push(byte as char);
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    text
 }
 
 #[cfg(all(test, unix))]

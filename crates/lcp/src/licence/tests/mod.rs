@@ -1,6 +1,7 @@
 //! Whole licences: made, read back, and spoilt in every way that matters.
 
 mod authority;
+mod issuers;
 
 use super::*;
 use crate::{ContentKey, Error};
@@ -80,7 +81,7 @@ fn what_is_made_says_what_was_asked() {
         let document = licence.document();
         licence.check_completeness().unwrap();
         let certificate = licence.check_signature().unwrap();
-        Roots::from_file(root.pem.as_bytes()).unwrap().confirm(&certificate).unwrap();
+        Roots::from_file(root.pem.as_bytes()).unwrap().confirm(&certificate, Moment::now()).unwrap();
         licence.check_rights(Moment::now()).unwrap();
 
         let key = UserKey::basic(PASSPHRASE);
@@ -205,7 +206,7 @@ fn only_a_certificate_with_its_own_key_of_a_known_kind_signs() {
 fn a_root_confirms_only_what_it_issued_and_may_issue() {
     let (root, provider) = authority();
     let certificate = Certificate::from_file(provider.certificate.as_bytes()).unwrap();
-    let confirm = |pem: &str| Roots::from_file(pem.as_bytes()).unwrap().confirm(&certificate);
+    let confirm = |pem: &str| Roots::from_file(pem.as_bytes()).unwrap().confirm(&certificate, Moment::now());
     let stranger = authority::root("a root", true);
     confirm(&root.pem).unwrap();
     confirm(&format!("{}{}", stranger.pem, root.pem)).unwrap();
@@ -217,7 +218,7 @@ fn a_root_confirms_only_what_it_issued_and_may_issue() {
     let no_authority = authority::root("no authority", false);
     let issued = no_authority.provider(Kind::P256, (2000, 2100));
     let issued = Certificate::from_file(issued.certificate.as_bytes()).unwrap();
-    let refused = Roots::from_file(no_authority.pem.as_bytes()).unwrap().confirm(&issued);
+    let refused = Roots::from_file(no_authority.pem.as_bytes()).unwrap().confirm(&issued, Moment::now());
     assert!(matches!(refused, Err(LicenceFault::Untrusted { .. })));
     assert!(Roots::from_file(b"").is_err());
     assert!(Roots::from_file(provider.key.as_bytes()).is_err());
@@ -330,7 +331,7 @@ proptest! {
         if let Ok(spoilt) = Licence::parse(&bytes) {
             let same = spoilt.canonical() == licence.canonical() && spoilt.document().signature == licence.document().signature;
             // What spoils the certificate and not its key, its issuer has not signed.
-            let accepted = spoilt.check_signature().and_then(|certificate| roots.confirm(&certificate)).is_ok();
+            let accepted = spoilt.check_signature().and_then(|certificate| roots.confirm(&certificate, Moment::now())).is_ok();
             prop_assert_eq!(accepted, same);
             let _ = UserKey::basic(PASSPHRASE).content_key(spoilt.document());
         }

@@ -1,0 +1,243 @@
+//! Which identifier and key a publication gets: new ones, or those of its record in the key file.
+//!
+//! A licence opens a publication by its key, so a publication that was sold keeps identifier and key for ever. A run that
+//! would give it new ones is refused, unless an earlier run stopped between the record and the output's name: then nobody
+//! has the publication, and the record is taken up again.
+
+use super::checksum::{self, ReadBack};
+use super::{Identity, Job, Source};
+use crate::Error;
+use crate::keys::{ContentKey, KeyRecord, fingerprint_of, random_uuid, stem};
+use crate::notification::{Generation, MOST_BYTES_V2, Notice};
+use crate::package::Package;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The identifiers and the key of one publication, and what a licence server is notified of.
+pub(super) struct Named {
+    pub(super) id: String,
+    pub(super) alt_id: String,
+    pub(super) key: ContentKey,
+    /// The output's absolute path, if a key file can hold it.
+    pub(super) output: Option<PathBuf>,
+    pub(super) notice: Option<Notice>,
+}
+
+impl Named {
+    /// An error if the server cannot be told of a publication of so many bytes.
+    pub(super) fn check_size(&self, length: u64) -> Result<(), Error> {
+        let is_v2 = self.notice.as_ref().is_some_and(|notice| notice.version == Generation::V2);
+        if is_v2 && length > MOST_BYTES_V2 {
+            return Err(Error::TooLargeForServer { length });
+        }
+        Ok(())
+    }
+}
+
+/// The key file's records that may be about this run's publications.
+pub(super) struct Known {
+    /// Sources of the run by their names' stems.
+    stems: HashMap<String, u32>,
+    /// The same by folders and stems.
+    long_stems: HashMap<String, u32>,
+    imposed: Option<String>,
+    /// In the key file's order: of several about one publication the last counts.
+    records: Vec<KeyRecord>,
+    /// Places of records by the stems by which they may be looked for.
+    by_stem: HashMap<String, Vec<usize>>,
+}
+
+impl Known {
+    pub(super) fn new(job: &Job) -> Known {
+        let (mut stems, mut long_stems) = (HashMap::new(), HashMap::new());
+        for source in &job.sources {
+            *stems.entry(source_stem(source)).or_default() += 1;
+            *long_stems.entry(long_stem(source)).or_default() += 1;
+        }
+        let imposed = job.identity.id.clone();
+        Known { stems, long_stems, imposed, records: Vec::new(), by_stem: HashMap::new() }
+    }
+
+    /// Keeps a record if it may be about one of the run's publications.
+    pub(super) fn add(&mut self, record: KeyRecord) {
+        let at = self.records.len();
+        let names = [&record.id, record.alt_id(), stem(&record.source.name), stem(&record.protected.name)];
+        let names: HashSet<&str> = names.into_iter().filter(|&name| self.stems.contains_key(name)).collect();
+        if names.is_empty() && self.imposed.as_ref() != Some(&record.id) {
+            return;
+        }
+        for name in names {
+            self.by_stem.entry(name.to_owned()).or_default().push(at);
+        }
+        self.records.push(record);
+    }
+
+    /// Identifiers and key of a publication whose output is to stand at `output`.
+    pub(super) fn name(
+        &self,
+        job: &Job,
+        source: &Source,
+        package: &Package,
+        output: &Path,
+        read_back: &mut ReadBack<'_>,
+    ) -> Result<Named, Error> {
+        let absolute = std::path::absolute(output).ok();
+        let identity = &job.identity;
+        let earlier = match &identity.id {
+            Some(id) => self.of_id(id, identity)?,
+            None if identity.update => Some(self.updated(source, output, absolute.as_deref())?),
+            None => self.resumed(job, source, package, output, absolute.as_deref(), read_back)?,
+        };
+        if let (Some(record), Some(key)) = (earlier, &identity.content_key)
+            && record.content_key != *key
+        {
+            return Err(Error::OtherContentKey { id: record.id.clone() });
+        }
+        let id = match (earlier, &identity.id) {
+            (Some(record), _) => record.id.clone(),
+            (None, Some(id)) => id.clone(),
+            (None, None) => random_uuid()?,
+        };
+        let key = match (earlier, &identity.content_key) {
+            (Some(record), _) => record.content_key.clone(),
+            (None, Some(key)) => key.clone(),
+            (None, None) => ContentKey::generate()?,
+        };
+        let alt_id = match (&identity.alt_id, earlier) {
+            (Some(alt_id), _) => alt_id.clone(),
+            (None, Some(record)) => record.alt_id().to_owned(),
+            (None, None) => self.new_alt_id(source, &id),
+        };
+        let notice = identity.recipient.as_ref().map(|recipient| Notice {
+            version: recipient.generation,
+            server: recipient.url.clone(),
+            provider: recipient.provider.clone(),
+            location: recipient.location(output.strip_prefix(&job.out).unwrap_or(output)),
+            authors: package.metadata.authors.clone(),
+            publishers: package.metadata.publishers.clone(),
+            description: package.metadata.description.clone(),
+            update: identity.update,
+            sent: recipient.url.is_none(),
+        });
+        Ok(Named { id, alt_id, key, output: absolute.filter(|path| path.to_str().is_some()), notice })
+    }
+
+    /// The record of an identifier that was given.
+    fn of_id(&self, id: &str, identity: &Identity) -> Result<Option<&KeyRecord>, Error> {
+        match self.records.iter().rfind(|record| record.id == *id) {
+            Some(_) if !identity.update => Err(Error::ProtectedBefore { id: id.to_owned() }),
+            // The key of a publication that another program protected comes with it.
+            None if identity.update && identity.content_key.is_none() => Err(Error::NothingToUpdate),
+            found => Ok(found),
+        }
+    }
+
+    /// The record of a publication that is to be updated. The output that is there says best which it is.
+    fn updated(&self, source: &Source, output: &Path, absolute: Option<&Path>) -> Result<&KeyRecord, Error> {
+        if output.exists() {
+            let fingerprint = fingerprint_of(output).map_err(|error| match error {
+                Error::NotProtected => Error::KeyMissing,
+                error => error,
+            })?;
+            let record = self.candidates(source).rfind(|record| record.fingerprint == fingerprint);
+            return record.ok_or(Error::KeyMissing);
+        }
+        if let Some(record) = self.candidates(source).rfind(|record| is_at(record, absolute)) {
+            return Ok(record);
+        }
+        let ids: Vec<&str> = self.candidates(source).map(|record| record.id.as_str()).collect();
+        let distinct: HashSet<&str> = ids.iter().copied().collect();
+        match distinct.len() {
+            0 => Err(Error::NothingToUpdate),
+            1 => self.candidates(source).next_back().ok_or(Error::NothingToUpdate),
+            _ => {
+                let mut ids: Vec<&str> = distinct.into_iter().collect();
+                ids.sort_unstable();
+                Err(Error::SeveralRecords { ids: ids.join(", ") })
+            }
+        }
+    }
+
+    /// The record that a stopped run left of this publication, if it did; an error if the publication was protected.
+    fn resumed(
+        &self,
+        job: &Job,
+        source: &Source,
+        package: &Package,
+        output: &Path,
+        absolute: Option<&Path>,
+        read_back: &mut ReadBack<'_>,
+    ) -> Result<Option<&KeyRecord>, Error> {
+        if self.candidates(source).next().is_none() {
+            return Ok(None);
+        }
+        let before = |record: &KeyRecord| Err(Error::ProtectedBefore { id: record.id.clone() });
+        let is_there = output.exists();
+        if is_there && let Ok(fingerprint) = fingerprint_of(output) {
+            let found = self.candidates(source).rfind(|record| record.fingerprint == fingerprint);
+            if let Some(record) = found {
+                return before(record);
+            }
+        }
+        let mut hashed = None;
+        let mut is_same = |record: &KeyRecord| -> Result<bool, Error> {
+            let file = package.source();
+            if record.source.size != file.len() || stem(&record.source.name) != source_stem(source) {
+                return Ok(false);
+            }
+            let Some(sha256) = &record.source.sha256 else { return Ok(true) };
+            if hashed.is_none() {
+                hashed = Some(checksum::of_source(file, read_back)?);
+            }
+            Ok(hashed.as_ref() == Some(sha256))
+        };
+        if let Some(record) = self.candidates(source).rfind(|record| is_at(record, absolute)) {
+            return if !is_there && is_same(record)? { Ok(Some(record)) } else { before(record) };
+        }
+        // In another output folder; in this one, books of one name and content are several copies.
+        let out = std::path::absolute(&job.out).unwrap_or_else(|_| job.out.clone());
+        let relative = output.strip_prefix(&job.out).unwrap_or(output);
+        for record in self.candidates(source) {
+            let is_elsewhere =
+                record.output.as_ref().is_none_or(|path| !path.starts_with(&out) && path.ends_with(relative));
+            if is_elsewhere && is_same(record)? {
+                return before(record);
+            }
+        }
+        Ok(None)
+    }
+
+    fn candidates(&self, source: &Source) -> impl DoubleEndedIterator<Item = &KeyRecord> {
+        let places = self.by_stem.get(&source_stem(source)).map(Vec::as_slice).unwrap_or_default();
+        places.iter().map(|&at| &self.records[at])
+    }
+
+    /// The source's name without its extension; where that is another publication's too, with its folders in front; and if
+    /// that does not tell them apart, with the begin of the identifier.
+    fn new_alt_id(&self, source: &Source, id: &str) -> String {
+        let stem = source_stem(source);
+        let is_taken = |alt_id: &str| self.candidates(source).any(|record| record.alt_id() == alt_id);
+        if self.stems.get(&stem) == Some(&1) && !is_taken(&stem) {
+            return stem;
+        }
+        let long = long_stem(source);
+        match self.long_stems.get(&long) {
+            Some(1) if !is_taken(&long) => long,
+            _ => format!("{long}-{}", id.get(..8).unwrap_or(id)),
+        }
+    }
+}
+
+fn is_at(record: &KeyRecord, absolute: Option<&Path>) -> bool {
+    absolute.is_some() && record.output.as_deref() == absolute
+}
+
+fn source_stem(source: &Source) -> String {
+    source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// With the names of the folders below the one that was searched: `shelf-book`.
+fn long_stem(source: &Source) -> String {
+    let folders = source.folder.iter().map(|folder| folder.to_string_lossy());
+    folders.chain([source_stem(source).into()]).collect::<Vec<_>>().join("-")
+}
