@@ -62,7 +62,8 @@ impl Dropped {
     pub(super) fn count(&mut self, _file: &Metadata, _process: Process) {}
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use crate::tree::{Selection, Tree};
     use std::fs::{self, File, Permissions};
