@@ -1,6 +1,7 @@
 //! The few classes of errors that a program's exit code can tell apart.
 
 use super::Error;
+use std::io;
 
 /// What kind of trouble an [`Error`] is, coarse enough for exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,6 +17,12 @@ pub enum ErrorClass {
 }
 
 impl Error {
+    /// The operating system's refusal of `action`, a verb phrase: "read the file".
+    #[must_use]
+    pub fn io(action: &'static str, source: io::Error) -> Error {
+        Error::Io { action, source }
+    }
+
     /// The class of this error.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
@@ -29,6 +36,7 @@ impl Error {
             | Store { .. }
             | NothingThere
             | LinkInDestination
+            | Output(_)
             | SourceShrank
             | SourceChanged
             | Stopped

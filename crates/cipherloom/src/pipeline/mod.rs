@@ -13,6 +13,7 @@ mod buffers;
 mod destination;
 mod draft;
 mod folders;
+mod goal;
 mod input;
 mod job;
 mod key_file;
@@ -81,6 +82,9 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         observer.is_stopped();
     });
     if observer.is_stopped() {
+        if let Some(outputs) = &outputs {
+            destination::close_again(tree, outputs);
+        }
         return Ok(tally.summary(0, start.elapsed().as_secs_f64()));
     }
     let links = destination::copy_links(tree, job, &tally, observer);
