@@ -87,3 +87,16 @@ def test_rekeying_in_place_leaves_every_file_with_one_of_both_keys(tmp_path, key
         path.unlink()
     tool.run("decrypt", sealed, tmp_path / "back", "--key", new)
     assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+
+
+@pytest.mark.parametrize("call", ["write", "pwrite64", "fsync", "linkat"])
+def test_a_key_file_is_whole_or_not_there(tmp_path, call):
+    """Killed when it makes its first such call: an empty key file would be taken for the key, and never be replaced."""
+    path = tmp_path / "key.json"
+    command = ["strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when=1", tool.COMMAND]
+    subprocess.run([*command, "keygen", "-o", path], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+    if not path.exists():
+        tool.keygen(path)
+    (tmp_path / "plain").write_bytes(b"text")
+    tool.run("encrypt", tmp_path / "plain", tmp_path / "sealed", "--key", path)
+    assert {found.name for found in tmp_path.iterdir()} == {"key.json", "plain", "sealed"}

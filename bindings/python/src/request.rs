@@ -134,7 +134,8 @@ fn selection(include: &[String], exclude: &[String]) -> PyResult<Selection> {
 
 pub(crate) const IF_EXISTS: [(&str, IfExists); 3] =
     [("fail", IfExists::Fail), ("skip", IfExists::Skip), ("overwrite", IfExists::Overwrite)];
-const LINKS: [(&str, Links); 2] = [("skip", Links::Skip), ("copy", Links::Copy)];
+const LINKS: [(&str, Links); 3] =
+    [("skip", Links::Skip), ("copy", Links::Copy), ("copy-all", Links::CopyAll)];
 
 pub(crate) fn chosen<T: Copy>(option: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
     match choices.iter().find(|(known, _)| *known == name) {

@@ -198,6 +198,39 @@ fn output_folders_are_never_more_open_than_their_twins_even_when_resumed() {
     fs::set_permissions(target.join("book/part"), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
+/// Whoever can write to ciphertexts can put links beside them.
+#[cfg(unix)]
+#[test]
+fn planted_links_lead_out_of_no_decrypted_tree() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let (sealed, opened) = (folder.path().join("sealed"), folder.path().join("opened"));
+    fs::create_dir_all(sealed.join("book")).unwrap();
+    let within = [("book/up", "../book"), ("near", "book/page"), ("book/self", ".")];
+    let away = [("absolute", "/etc"), ("book/out", "../../outside"), ("book/bent", "near/../../..")];
+    for (link, goal) in within.into_iter().chain(away) {
+        symlink(goal, sealed.join(link)).unwrap();
+    }
+    let format = tink();
+    let links = |path: &Path, goals: &[(&str, &str)]| {
+        goals
+            .iter()
+            .filter(|(link, goal)| fs::read_link(path.join(link)).is_ok_and(|found| found == Path::new(goal)))
+            .count()
+    };
+    let job = |work, links| Job { links, ..Job::new(work, Some(opened.clone())) };
+    let failures = Failures::default();
+    let summary = run_observed(&sealed, &job(Work::Decrypt(&format), Links::Copy), &failures).unwrap();
+    assert_eq!((summary.links, summary.failed), (3, 3));
+    assert_eq!((links(&opened, &within), links(&opened, &away)), (3, 0));
+    assert!(failures.0.into_inner().unwrap().iter().all(|(_, error)| error.contains("--links copy-all")));
+    for (work, mode) in [(Work::Decrypt(&format), Links::CopyAll), (Work::Encrypt(&format), Links::Copy)] {
+        fs::remove_dir_all(&opened).unwrap();
+        let summary = run(&sealed, &job(work, mode)).unwrap();
+        assert_eq!((summary.links, links(&opened, &away)), (6, 3), "insisted on, or the user's own");
+    }
+}
+
 /// Whoever made a folder before the run decides how open it may be.
 #[cfg(unix)]
 #[test]

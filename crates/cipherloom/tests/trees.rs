@@ -330,18 +330,26 @@ fn permissions_and_times_are_carried_over() {
     let (source, target) = (folder.path().join("source"), folder.path().join("target"));
     sample(&source);
     let old = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_789);
-    for (path, mode) in [("shared", 0o600), ("a/file-1", 0o444), ("c/large-1048576", 0o666), ("a", 0o555)] {
+    let modes = [("shared", 0o600), ("a/file-1", 0o444), ("c/large-1048576", 0o666), ("a", 0o555)];
+    for (path, mode) in modes {
         let path = source.join(path);
         fs::File::open(&path).unwrap().set_modified(old).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
     }
     let format = tink(Template::default());
-    assert_eq!(run(&source, &job(Work::Encrypt(&format), &target), 2).failed, 0);
-    for (path, mode) in [("shared", 0o600), ("a/file-1", 0o444), ("c/large-1048576", 0o666), ("a", 0o555)] {
-        let metadata = fs::metadata(target.join(path)).unwrap();
-        assert_eq!(metadata.permissions().mode() & 0o777, mode, "{path}");
-        assert_eq!(metadata.modified().unwrap(), old, "{path}");
+    let mode_of = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    fs::write(folder.path().join("new"), b"").unwrap();
+    let umask = 0o666 & !mode_of(&folder.path().join("new"));
+    for preserve_modes in [false, true] {
+        let job = Job { preserve_modes, ..job(Work::Encrypt(&format), &target) };
+        assert_eq!(run(&source, &job, 2).failed, 0);
+        for (path, mode) in modes {
+            let expected = if preserve_modes { mode } else { mode & !umask };
+            assert_eq!(mode_of(&target.join(path)), expected, "{path}, preserved: {preserve_modes}");
+            assert_eq!(fs::metadata(target.join(path)).unwrap().modified().unwrap(), old, "{path}");
+        }
+        fs::set_permissions(target.join("a"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::remove_dir_all(&target).unwrap();
     }
     fs::set_permissions(source.join("a"), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(target.join("a"), fs::Permissions::from_mode(0o755)).unwrap();
 }

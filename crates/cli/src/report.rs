@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::progress::Progress;
-use cipherloom::{Dropped, Error, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
+use cipherloom::{Dropped, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ impl Observer for Printer<'_> {
 fn sentence(event: &Event<'_>, in_place: bool) -> String {
     let source = output::printable(event.source);
     match (&event.outcome, event.output) {
-        (Outcome::Failed(error @ Error::OutputExists), Some(output)) => {
+        (Outcome::Failed(error), Some(output)) if error.is_about_output() => {
             format!("cipherloom: {}: {error}", output::printable(output))
         }
         (Outcome::Failed(error), _) => format!("cipherloom: {source}: {error}"),
@@ -157,7 +157,7 @@ pub struct Report<'s> {
 impl<'s> Report<'s> {
     /// Of a run over a tree.
     pub fn of_tree(summary: &'s Summary, tree: &Tree, job: &Job<'_>) -> Report<'s> {
-        let links_passed_over = if job.links == Links::Copy { 0 } else { tree.links.len() as u64 };
+        let links_passed_over = if job.links == Links::Skip { tree.links.len() as u64 } else { 0 };
         let in_place = cipherloom::is_in_place(tree, job);
         let links_hint = if job.destination.is_some() { " (--links copy keeps links)" } else { "" };
         // What is only read loses nothing, and what is encrypted has lost it before.
@@ -225,7 +225,7 @@ impl<'s> Report<'s> {
     }
 
     fn sentence(&self, verb: &str) -> String {
-        let Summary { files, bytes, skipped, failed, links, seconds, .. } = *self.summary;
+        let Summary { files, bytes, skipped, failed, links, attributes_refused, seconds, .. } = *self.summary;
         let mut text = format!("{verb} {}", output::count(files, "file"));
         if files > 0 {
             let rate = output::size((bytes as f64 / seconds.max(1e-9)) as u64);
@@ -252,6 +252,10 @@ impl<'s> Report<'s> {
                     "{} of killed runs passed over (.cipherloom-…)",
                     output::count(self.leftovers_passed_over, "leftover")
                 ),
+            ),
+            (
+                attributes_refused,
+                format!("{attributes_refused} without permissions or time, which the file system refused"),
             ),
             (self.excluded, format!("{} left out by --include, --exclude or --shard", self.excluded)),
             (1, self.dropped_sentence()),

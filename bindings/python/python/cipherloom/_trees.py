@@ -25,7 +25,7 @@ __all__ = ["decrypt_tree", "encrypt_tree", "rekey_tree", "verify_tree"]
 StrPath: TypeAlias = str | os.PathLike[str]
 Globs: TypeAlias = str | Iterable[str]
 IfExists: TypeAlias = Literal["fail", "skip", "overwrite"]
-Links: TypeAlias = Literal["skip", "copy"]
+Links: TypeAlias = Literal["skip", "copy", "copy-all"]
 
 
 def encrypt_tree(
@@ -52,7 +52,8 @@ def encrypt_tree(
         store, ``"skip"`` goes past what was made from the same source under the same key; anything else there fails.
     :param include: globs (one, or several); only files that match one take part. One without ``/`` is for names.
     :param exclude: globs; files that match one do not take part, folders are not entered.
-    :param links: symbolic links are passed over (``"skip"``), or made again with the same target (``"copy"``); stores have none.
+    :param links: symbolic links are passed over (``"skip"``), or made again with the same target (``"copy"``; when decrypting,
+        those fail that could lead out of the output tree, as links are not authenticated: ``"copy-all"`` makes them too); stores have none.
     :param suffix: added to every name.
     :param bind_path: binds each file's relative path to its content; it then opens under that path only.
     :param durable: forces each output to stable storage before it gets its name.

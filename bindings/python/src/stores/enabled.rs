@@ -26,7 +26,7 @@ pub(crate) fn list_objects(
 
 /// Runs an operation over objects of a place. Returns the summary (JSON) and the failures.
 pub(crate) fn process(py: Python<'_>, request: &Request) -> PyResult<(String, Vec<Failure>)> {
-    if request.links()? == Links::Copy {
+    if request.links()? != Links::Skip {
         return Err(InvalidRequest::new_err("a store has no links; leave links=\"copy\" out"));
     }
     let inventory = match (&request.objects, &request.progress) {

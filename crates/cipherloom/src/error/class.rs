@@ -36,6 +36,7 @@ impl Error {
             | Store { .. }
             | NothingThere
             | LinkInDestination
+            | Output(_)
             | SourceShrank
             | SourceChanged
             | Stopped

@@ -6,9 +6,11 @@
 
 mod class;
 mod key_fault;
+mod output_fault;
 
 pub use class::ErrorClass;
 pub use key_fault::KeyFault;
+pub use output_fault::OutputFault;
 
 use std::io;
 
@@ -342,6 +344,9 @@ pub enum Error {
         "the output folder is a symbolic link, which could lead out of the destination; remove it or choose another destination"
     )]
     LinkInDestination,
+    /// What concerns outputs alone.
+    #[error(transparent)]
+    Output(#[from] OutputFault),
     /// The suffix that decryption should remove is not there.
     #[error("the name does not end in {suffix:?}; leave --suffix out, or exclude this file")]
     SuffixMissing {

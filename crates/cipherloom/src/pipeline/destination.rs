@@ -5,14 +5,15 @@
 //! ([`Target`]). A folder that cannot be made is told once; what lies below it is not touched, and its files fail by
 //! themselves.
 
-use super::folders::{Ending, Folders, Target, make_folder};
+use super::folders::{Ending, Folders, MadeFolder, Opened, Target, make_folder};
+use super::goal::leads_down;
 use super::in_place::is_in_place;
 use super::job::{IfExists, Job, Links, Work};
 use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
-use crate::Error;
 use crate::report::{Event, Observer, Outcome};
 use crate::tree::{Directory, Tree};
+use crate::{Error, OutputFault};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -33,8 +34,8 @@ pub(super) struct OutputTree {
 enum Origin {
     /// Made by this run.
     Made,
-    /// There before.
-    Found,
+    /// There before; opened for its owner, if that was needed.
+    Found(Option<Opened>),
     /// Not there, or not ours to go through.
     Refused,
 }
@@ -68,13 +69,25 @@ pub(super) fn prepare(
 ) -> Result<Option<OutputTree>, Error> {
     check(tree, job)?;
     let Some(destination) = &job.destination else { return Ok(None) };
-    let (origin, first_existing) = make_root(destination, &tree.directories[0], tree.is_single_file)
+    let (made, first_existing) = make_root(destination, &tree.directories[0], tree.is_single_file)
         .map_err(|error| Error::io("make the destination folder", error))?;
     // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
     check(tree, job)?;
     let mut folders = Vec::with_capacity(tree.directories.len());
-    folders.push(origin);
     let root = Target::root(destination)?;
+    // The folder around a single output is nobody's twin.
+    folders.push(if tree.is_single_file {
+        Origin::Found(None)
+    } else {
+        origin(&root, Path::new(""), made, job)?
+    });
+    if !tree.entries.is_empty() {
+        match root.check_naming(job.existing()) {
+            // Who may not write here may be allowed to further down.
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
+            checked => checked?,
+        }
+    }
     let mut refused = BTreeSet::new();
     // Folders side by side follow each other in the listing.
     let mut parent: Option<(&Path, Target)> = None;
@@ -85,27 +98,36 @@ pub(super) fn prepare(
             folders.push(Origin::Refused);
             continue;
         }
-        let made = make_below(&root, &mut parent, above, directory);
-        folders.push(match &made {
-            Ok(true) => Origin::Made,
-            Ok(false) => Origin::Found,
-            Err(_) => Origin::Refused,
-        });
-        if let Err(error) = made {
+        let made = make_below(&root, &mut parent, above, directory)
+            .and_then(|made| origin(&root, &directory.path, made, job));
+        folders.push(made.unwrap_or_else(|error| {
             refused.insert(directory.path.as_path());
             tell(tree, destination, &directory.path, &error, tally, observer);
-        }
+            Origin::Refused
+        }));
     }
     Ok(Some(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders }))
 }
 
-/// Makes a folder in the one at `above`, which is kept in `parent` for the next one; false if it is there already.
+/// What a folder is to this run. One that was there may hold what a killed run left, and if this run is to go on with it, it
+/// is made usable: its permissions are those of its twin, which may have been read-only, or unreadable at that time.
+fn origin(root: &Target, path: &Path, made: MadeFolder, job: &Job<'_>) -> Result<Origin, Error> {
+    if made == MadeFolder::New {
+        return Ok(Origin::Made);
+    }
+    let goes_on = job.if_exists != IfExists::Fail;
+    let opened = if goes_on { root.open_up(path)? } else { None };
+    root.remove_leftovers(path);
+    Ok(Origin::Found(opened))
+}
+
+/// Makes a folder in the one at `above`, which is kept in `parent` for the next one.
 fn make_below<'t>(
     root: &Target,
     parent: &mut Option<(&'t Path, Target)>,
     above: &'t Path,
     twin: &'t Directory,
-) -> Result<bool, Error> {
+) -> Result<MadeFolder, Error> {
     let name = twin.path.file_name().ok_or(Error::NeitherFileNorFolder)?;
     let permissions = Some(&twin.attributes.permissions);
     if above.as_os_str().is_empty() {
@@ -119,10 +141,14 @@ fn make_below<'t>(
 }
 
 /// Makes the destination itself, which may be named through links. With it comes the first folder, from there upwards, that
-/// was there before. The folder around a single output is nobody's twin.
-fn make_root(destination: &Path, twin: &Directory, is_single_file: bool) -> io::Result<(Origin, PathBuf)> {
+/// was there before.
+fn make_root(
+    destination: &Path,
+    twin: &Directory,
+    is_single_file: bool,
+) -> io::Result<(MadeFolder, PathBuf)> {
     if is_single_file {
-        return Ok((Origin::Found, make_folders(destination)?));
+        return Ok((MadeFolder::Found, make_folders(destination)?));
     }
     let there = first_existing(destination);
     if let Some(parent) = destination.parent() {
@@ -130,10 +156,10 @@ fn make_root(destination: &Path, twin: &Directory, is_single_file: bool) -> io::
     }
     // With `..` in its path it may be there now.
     if destination.is_dir() {
-        return Ok((Origin::Found, there));
+        return Ok((MadeFolder::Found, there));
     }
     make_folder(destination, Some(&twin.attributes.permissions))?;
-    Ok((Origin::Made, there))
+    Ok((MadeFolder::New, there))
 }
 
 /// Trouble with a folder or link is told and counted like that of entries.
@@ -204,13 +230,18 @@ fn resolve(path: &Path) -> PathBuf {
 
 /// Makes the tree's links again, if the job wants that; returns how many.
 pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &dyn Observer) -> u64 {
-    let (Some(destination), Links::Copy) = (&job.destination, job.links) else { return 0 };
+    let Some(destination) = job.destination.as_ref().filter(|_| job.links != Links::Skip) else { return 0 };
+    // Whoever encrypts knows the links; what is decrypted may have been given others.
+    let is_trusted = job.links == Links::CopyAll || !matches!(job.work, Work::Decrypt(_));
     let mut copied = 0;
     let mut folders = Folders::new(&tree.root, Some(destination));
     for link in &tree.links {
         let directory = &tree.directories[link.directory as usize].path;
         let made = folders.open(link.directory, directory).and_then(|folder| {
             let goal = folder.source.read_link(&link.name)?;
+            if !is_trusted && !leads_down(directory, &goal) {
+                return Err(OutputFault::LinkLeavesTree { goal }.into());
+            }
             folder.target().make_link(&goal, &link.name, job.if_exists)
         });
         match made {
@@ -225,8 +256,9 @@ pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &d
 /// forces them to stable storage if the job wants that.
 ///
 /// A resumed run finishes what a stopped one began, and cannot know which folders that had made. So with
-/// `--if-exists skip` a folder that was there gets its twin's time too, and loses permissions that its twin lacks; it never
-/// gets any that it did not have. The root, which may be older than both, is left as it was.
+/// `--if-exists skip` a folder that was there gets its twin's time too, and loses permissions that its twin lacks. It gets
+/// none that it did not have, but for its owner's where they were missing. The root, which may be older than both, is left
+/// as it was. With `overwrite` folders that were there end as they were.
 pub(super) fn finish(
     tree: &Tree,
     job: &Job<'_>,
@@ -238,22 +270,42 @@ pub(super) fn finish(
     for (index, directory) in tree.directories.iter().enumerate().rev() {
         let attributes = &directory.attributes;
         let ending = match outputs.folders.get(index) {
+            Some(Origin::Made) if job.preserve_modes => Ending::Preserved(attributes),
             Some(Origin::Made) => Ending::Made(attributes),
-            Some(Origin::Found) if outputs.in_place => Ending::Resumed(attributes),
-            Some(Origin::Found) if job.if_exists == IfExists::Skip && index > 0 => {
-                Ending::Resumed(attributes)
+            Some(Origin::Found(opened)) if outputs.in_place => Ending::Resumed(attributes, *opened),
+            Some(Origin::Found(opened)) if job.if_exists == IfExists::Skip && index > 0 => {
+                Ending::Resumed(attributes, *opened)
             }
-            Some(Origin::Found) if job.durable => Ending::AsItIs,
+            Some(Origin::Found(Some(opened))) => Ending::Closed(*opened),
+            Some(Origin::Found(None)) if job.durable => Ending::AsItIs,
             // What was refused has been told.
-            Some(Origin::Found | Origin::Refused) | None => continue,
+            Some(Origin::Found(None) | Origin::Refused) | None => continue,
         };
-        if let Err(error) = outputs.root.finish(&directory.path, ending, job.durable) {
-            tell(tree, destination, &directory.path, &error, tally, observer);
+        match outputs.root.finish(&directory.path, ending, job.durable) {
+            Ok(true) => {}
+            Ok(false) => tally.count_attributes_refused(),
+            // Somebody else's folder, into which this user may not look. What was to go into it has been told.
+            Err(Error::Io { source, .. })
+                if source.kind() == io::ErrorKind::PermissionDenied && !matches!(ending, Ending::Made(_)) =>
+            {
+                tally.count_attributes_refused();
+            }
+            Err(error) => tell(tree, destination, &directory.path, &error, tally, observer),
         }
     }
     if job.durable
         && let Err(error) = sync_parents(destination, &outputs.first_existing)
     {
         tell(tree, destination, Path::new(""), &error, tally, observer);
+    }
+}
+
+/// After a run that was stopped: folders that were opened for it are as they were.
+pub(super) fn close_again(tree: &Tree, outputs: &OutputTree) {
+    for (directory, origin) in tree.directories.iter().zip(&outputs.folders).rev() {
+        if let Origin::Found(Some(opened)) = origin {
+            // A run that goes on with it opens what could not be closed, and closes it.
+            let _ = outputs.root.finish(&directory.path, Ending::Closed(*opened), false);
+        }
     }
 }

@@ -100,12 +100,14 @@ impl Draft {
         self.output.sync()
     }
 
-    /// Gives the complete file its name.
+    /// Gives the complete file its name, when the file system has accepted all that was written.
     ///
     /// # Errors
-    /// [`Error::OutputExists`] where the name is taken and may not be replaced; [`Error::Io`].
+    /// [`Error::OutputExists`] where the name is taken and may not be replaced; [`Error::Output`] where only replacing
+    /// is known; [`Error::Io`].
     pub fn publish(self, if_exists: IfExists) -> Result<(), Error> {
-        Target::root(&self.root)?.below(&self.below)?.name(self.output, &self.name, if_exists)
+        self.output.accept_writes()?;
+        Target::root(&self.root)?.below(&self.below)?.name(self.output, &self.name, if_exists.into())
     }
 }
 

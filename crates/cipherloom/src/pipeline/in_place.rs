@@ -34,7 +34,7 @@ pub fn is_in_place(tree: &Tree, job: &Job<'_>) -> bool {
 
 /// The settings that such a job has whatever was asked for: outputs replace the only copy, and links are there already.
 pub(super) fn settings<'f>(job: &Job<'f>) -> Job<'f> {
-    Job { durable: true, links: Links::Skip, ..job.clone() }
+    Job { durable: true, links: Links::Skip, preserve_modes: true, ..job.clone() }
 }
 
 /// Whether the key that seals in `format` opens the first segment of `input`, so that nothing is left to be done.

@@ -94,8 +94,11 @@ pub enum Links {
     /// Counted and passed over.
     #[default]
     Skip,
-    /// Made again as links with the same target.
+    /// Made again as links with the same target. When decrypting, those fail that could lead out of the output tree: links
+    /// are not authenticated, so somebody else may have put them there.
     Copy,
+    /// Made again as links with the same target, wherever that leads.
+    CopyAll,
 }
 
 /// What to do with a tree, and where its outputs go.
@@ -117,6 +120,26 @@ pub struct Job<'f> {
     pub bind_path: bool,
     /// Whether each output is forced to stable storage before it gets its name.
     pub durable: bool,
+    /// Whether outputs and folders get exactly their source's permissions. Else the process's umask takes its part, as
+    /// from every new file: ciphertexts do not authenticate permissions.
+    pub preserve_modes: bool,
+    /// Whether an output may get its name in a way that could replace another one that appears in the same moment, where
+    /// the file system has no other. Without this such a run fails at its start ([`crate::OutputFault::NamesNotAtomic`]).
+    pub non_atomic: bool,
+}
+
+/// What may happen to something that bears an output's final name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Existing {
+    pub(super) if_exists: IfExists,
+    /// [`Job::non_atomic`].
+    pub(super) non_atomic: bool,
+}
+
+impl From<IfExists> for Existing {
+    fn from(if_exists: IfExists) -> Existing {
+        Existing { if_exists, non_atomic: false }
+    }
 }
 
 impl<'f> Job<'f> {
@@ -132,7 +155,13 @@ impl<'f> Job<'f> {
             suffix: OsString::new(),
             bind_path: false,
             durable: false,
+            preserve_modes: false,
+            non_atomic: false,
         }
+    }
+
+    pub(super) fn existing(&self) -> Existing {
+        Existing { if_exists: self.if_exists, non_atomic: self.non_atomic }
     }
 
     /// Plans this job for `tree` on `machine`; `threads` if somebody decided that already.

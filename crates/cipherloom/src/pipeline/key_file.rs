@@ -1,30 +1,60 @@
 //! New files for secrets: readable by their owner only, on stable storage before anything relies on them.
 
+use super::folders::Target;
+use super::job::{Existing, IfExists};
 use super::stable::sync_parents;
 use crate::Error;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs::{self, Permissions};
+use std::io;
 use std::path::Path;
 
 /// Writes a new file that only its owner may read (mode 0600), and forces it and its name to stable storage: what is
-/// encrypted with a lost key is lost too. Never replaces anything; if it fails, nothing is left of the file.
+/// encrypted with a lost key is lost too. The file gets its name when it is complete. Never replaces anything; if it fails,
+/// nothing is left of the file.
 ///
 /// # Errors
 /// [`Error::Io`]: "make the key file" (its source says [`std::io::ErrorKind::AlreadyExists`] where the name is taken), "write
 /// the key file", or what [`sync_parents`] says.
 pub fn write_key_file(path: &Path, contents: &[u8]) -> Result<(), Error> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).map_err(|error| Error::io("make the key file", error))?;
-    let written = file.write_all(contents).and_then(|()| file.sync_all());
-    written
-        .map_err(|error| Error::io("write the key file", error))
-        .and_then(|()| sync_parents(path, path.parent().unwrap_or(Path::new("."))))
-        .inspect_err(|_| {
-            let _ = fs::remove_file(path);
-        })
+    let name = path.file_name().ok_or(Error::NeitherFileNorFolder)?;
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = Target::root(parent).map_err(|error| in_words("make the key file", error))?;
+    if folder.is_taken(name) {
+        return Err(in_words("make the key file", Error::OutputExists));
+    }
+    let output =
+        folder.output(owners_only().as_ref()).map_err(|error| in_words("make the key file", error))?;
+    output
+        .write(contents, 0)
+        .and_then(|()| output.accept_writes())
+        .and_then(|()| output.sync())
+        .map_err(|error| in_words("write the key file", error))?;
+    // Where a name can only be given by replacing, the look just now has to do: keys are needed there too.
+    let existing = Existing { if_exists: IfExists::Fail, non_atomic: true };
+    folder.name(output, name, existing).map_err(|error| in_words("make the key file", error))?;
+    sync_parents(path, parent).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
+}
+
+/// What is said of outputs, said of the key file.
+fn in_words(action: &'static str, error: Error) -> Error {
+    match error {
+        Error::Io { source, .. } => Error::io(action, source),
+        Error::OutputExists => Error::io(action, io::ErrorKind::AlreadyExists.into()),
+        other => other,
+    }
+}
+
+#[cfg(unix)]
+fn owners_only() -> Option<Permissions> {
+    Some(std::os::unix::fs::PermissionsExt::from_mode(0o600))
+}
+
+/// Whoever may read the folder may read its files there.
+#[cfg(not(unix))]
+fn owners_only() -> Option<Permissions> {
+    None
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod buffers;
 mod destination;
 mod draft;
 mod folders;
+mod goal;
 mod in_place;
 mod input;
 mod job;
@@ -89,9 +90,13 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         observer.is_stopped();
     });
     if observer.is_stopped() {
-        // The folders are nobody's draft: what a stopped run replaced in them is there to stay.
-        if let Some(outputs) = outputs.as_ref().filter(|_| in_place) {
-            destination::finish(tree, job, outputs, &tally, observer);
+        if let Some(outputs) = &outputs {
+            if in_place {
+                // The folders are nobody's draft: what a stopped run replaced in them is there to stay.
+                destination::finish(tree, job, outputs, &tally, observer);
+            } else {
+                destination::close_again(tree, outputs);
+            }
         }
         return Ok(tally.summary(0, start.elapsed().as_secs_f64()));
     }

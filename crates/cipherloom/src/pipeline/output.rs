@@ -3,8 +3,8 @@
 
 pub(super) use super::folders::Output;
 
-use super::folders::{Granted, Target};
-use super::job::IfExists;
+use super::folders::{Granted, Target, is_refused_by_kind};
+use super::job::Job;
 use crate::Error;
 use crate::tree::Attributes;
 use std::ffi::OsStr;
@@ -53,31 +53,61 @@ impl Output {
         Ok(())
     }
 
-    /// Gives the output its attributes and its final name. `granted` remembers which permissions new files get by
-    /// themselves, so that the usual case costs no system call.
+    /// Has the file system accept all that was written: NFS, CIFS and many of FUSE (sshfs, quotas of a server) report a full
+    /// disk at `close` and no earlier. Closing a duplicate asks for that while the output can still be given up. On file
+    /// systems that delay nothing this costs 0.4 µs for the two calls, measured on tmpfs.
+    #[cfg(unix)]
+    pub(super) fn accept_writes(&self) -> Result<(), Error> {
+        let refused = |error| Error::io("write the output", error);
+        loop {
+            let duplicate = self.file().try_clone().map_err(refused)?;
+            match nix::unistd::close(duplicate) {
+                Ok(()) => return Ok(()),
+                // This descriptor is gone, but not all may be written.
+                Err(nix::errno::Errno::EINTR) => {}
+                Err(errno) => return Err(refused(errno.into())),
+            }
+        }
+    }
+
+    /// Closing reports nothing there.
+    #[cfg(not(unix))]
+    pub(super) fn accept_writes(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Gives the output its attributes and its final name; false if the file system did not take the attributes. `granted`
+    /// remembers which permissions new files get by themselves, so that the usual case costs no system call.
     pub(super) fn commit(
         self,
         folder: &Target,
         name: &OsStr,
         attributes: &Attributes,
         granted: &mut Granted,
-        if_exists: IfExists,
-        durable: bool,
-    ) -> Result<(), Error> {
+        job: &Job<'_>,
+    ) -> Result<bool, Error> {
+        // Before the time is set: what is written late may change it.
+        self.accept_writes()?;
         let file = self.file();
-        let refused = |error| Error::io("set the output's permissions and time", error);
-        let has_permissions = self.has_permissions_asked_for()
-            && granted.matches(file, &attributes.permissions).map_err(refused)?;
-        if !has_permissions {
-            file.set_permissions(attributes.permissions.clone()).map_err(refused)?;
+        let taken = |done: io::Result<()>| match done {
+            Ok(()) => Ok(true),
+            Err(error) if is_refused_by_kind(&error) => Ok(false),
+            Err(error) => Err(Error::io("set the output's permissions and time", error)),
+        };
+        let mut all_taken = true;
+        if job.preserve_modes {
+            let wanted = &attributes.permissions;
+            let set = |matches| if matches { Ok(()) } else { file.set_permissions(wanted.clone()) };
+            all_taken &= taken(granted.matches(file, wanted).and_then(set))?;
         }
         if let Some(modified) = attributes.modified {
-            file.set_modified(modified).map_err(refused)?;
+            all_taken &= taken(file.set_modified(modified))?;
         }
-        if durable {
+        if job.durable {
             self.sync()?;
         }
-        folder.name(self, name, if_exists)
+        folder.name(self, name, job.existing())?;
+        Ok(all_taken)
     }
 }
 

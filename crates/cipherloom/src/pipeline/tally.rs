@@ -13,6 +13,7 @@ pub(super) struct Tally {
     skipped: AtomicU64,
     failed: AtomicU64,
     unauthentic: AtomicU64,
+    attributes_refused: AtomicU64,
 }
 
 impl Tally {
@@ -38,6 +39,10 @@ impl Tally {
         self.failed.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn count_attributes_refused(&self) {
+        self.attributes_refused.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn summary(&self, links: u64, seconds: f64) -> Summary {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Summary {
@@ -48,6 +53,7 @@ impl Tally {
             failed: get(&self.failed),
             unauthentic: get(&self.unauthentic),
             links,
+            attributes_refused: get(&self.attributes_refused),
             seconds,
         }
     }

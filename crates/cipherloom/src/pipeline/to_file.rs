@@ -32,16 +32,18 @@ pub fn translate_to_file(
         IfExists::Fail | IfExists::Skip if folder.is_taken(name) => return Err(Error::OutputExists),
         IfExists::Fail | IfExists::Skip | IfExists::Overwrite => {}
     }
+    folder.check_naming(job.existing())?;
     let mut sink = Sink { output: folder.output(None)?, offset: 0, refused: None };
     let translated = translate_stream(job.work, b"", source, &mut sink, observer);
     if let Some(refused) = sink.refused {
         return Err(refused);
     }
     let summary = translated?;
+    sink.output.accept_writes()?;
     if job.durable {
         sink.output.sync()?;
     }
-    folder.name(sink.output, name, job.if_exists)?;
+    folder.name(sink.output, name, job.existing())?;
     if job.durable {
         sync_parents(path, parent)?;
     }

@@ -185,7 +185,10 @@ impl<'r> Worker<'r> {
         let Run { tree, job, .. } = self.run;
         let folder = self.folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
         let name = &self.buffers.name;
-        output.commit(folder.target(), name, &entry.attributes, &mut self.granted, job.if_exists, job.durable)
+        if !output.commit(folder.target(), name, &entry.attributes, &mut self.granted, job)? {
+            self.run.tally.count_attributes_refused();
+        }
+        Ok(())
     }
 
     /// As [`Worker::commit_output`], for an entry whose name was not the last to be prepared.

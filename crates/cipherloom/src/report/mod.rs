@@ -79,6 +79,14 @@ pub struct Summary {
     pub unauthentic: u64,
     /// Symbolic links copied as links.
     pub links: u64,
+    /// Outputs and folders whose permissions or time the file system did not take; their content is complete.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attributes_refused: u64,
     /// Wall time in seconds.
     pub seconds: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

@@ -194,11 +194,13 @@ pub(super) fn attributes(metadata: &Metadata) -> Attributes {
     Attributes { permissions: permissions(metadata), modified: metadata.modified().ok() }
 }
 
-/// Without the bits that let a program run as somebody else: an output is not the program that these were given to.
+/// Without the bits that let a program run as somebody else: an output is not the program that these were given to. The
+/// sticky bit of a folder stays, which keeps its users from removing each other's files.
 #[cfg(unix)]
 fn permissions(metadata: &Metadata) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
-    fs::Permissions::from_mode(metadata.permissions().mode() & !0o7000)
+    let dropped = if metadata.is_dir() { 0o6000 } else { 0o7000 };
+    fs::Permissions::from_mode(metadata.permissions().mode() & !dropped)
 }
 
 #[cfg(not(unix))]

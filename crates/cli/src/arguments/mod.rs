@@ -17,8 +17,8 @@ pub use lcp_licence::{
 };
 pub use transform::{
     CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
-    FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments,
-    StoreArguments, TreeArguments, VerifyArguments,
+    FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, PreserveArgument,
+    RekeyArguments, StoreArguments, TreeArguments, VerifyArguments,
 };
 
 use crate::exit_code::ExitCode;

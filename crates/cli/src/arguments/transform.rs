@@ -173,15 +173,23 @@ pub struct OutputArguments {
         hide_possible_values = true
     )]
     pub if_exists: IfExistsArgument,
-    /// What to do with symbolic links: pass over, or make again as links
-    #[arg(long, value_enum, default_value_t, value_name = "skip|copy", hide_possible_values = true)]
+    /// Skip symbolic links, or copy them as links. Links are not authenticated: `decrypt --links copy` refuses those that
+    /// could lead out of DST, copy-all does not
+    #[arg(long, value_enum, default_value_t, value_name = "skip|copy|copy-all", hide_possible_values = true)]
     pub links: LinksArgument,
+    /// Give outputs exactly the permissions of their sources, which are not authenticated. Without it the umask applies
+    #[arg(long, value_enum, value_name = "modes", hide_possible_values = true)]
+    pub preserve: Option<PreserveArgument>,
     /// Added to names when encrypting, removed when decrypting
     #[arg(long, value_name = "SUFFIX", default_value = "", hide_default_value = true)]
     pub suffix: OsString,
     /// Force every output to stable storage before it gets its name
     #[arg(long)]
     pub durable: bool,
+    /// On a file system that can rename only by replacing, accept that this may replace a file that another program
+    /// creates at the same moment
+    #[arg(long)]
+    pub non_atomic: bool,
     /// Only show the plan; with -v which file goes where, too
     #[arg(long)]
     pub dry_run: bool,
@@ -325,6 +333,12 @@ pub enum LinksArgument {
     #[default]
     Skip,
     Copy,
+    CopyAll,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PreserveArgument {
+    Modes,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

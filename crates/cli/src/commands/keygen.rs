@@ -135,8 +135,27 @@ fn write_new(path: &Path, contents: &[u8]) -> anyhow::Result<()> {
             _ => "",
         };
         anyhow::anyhow!("{}: {error}{remedy}", output::printable(path))
-    })
+    })?;
+    warn_if_open(path, contents);
+    Ok(())
 }
+
+/// Where a file system keeps no permissions, those of its mount hold. A wrapped key may be read by others.
+#[cfg(unix)]
+fn warn_if_open(path: &Path, contents: &[u8]) {
+    use std::os::unix::fs::PermissionsExt;
+    let is_wrapped = contents.starts_with(b"-----BEGIN AGE") || contents.starts_with(b"age-encryption.org/");
+    let is_open = std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0);
+    if is_open && !is_wrapped {
+        output::warn(format_args!(
+            "{}: others may read this key file, since its file system does not keep permissions; keep it elsewhere",
+            output::printable(path)
+        ));
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_if_open(_path: &Path, _contents: &[u8]) {}
 
 fn exists(path: &Path) -> anyhow::Error {
     anyhow::anyhow!(

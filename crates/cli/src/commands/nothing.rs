@@ -22,7 +22,7 @@ impl Nothing {
 
     /// Of a tree, before its run. `verb`: what would have been done, "verified".
     pub fn of_tree(self, tree: &Tree, job: &Job<'_>, verb: &str) -> anyhow::Result<()> {
-        let has_links = job.links == Links::Copy && !tree.links.is_empty();
+        let has_links = job.links != Links::Skip && !tree.links.is_empty();
         if has_links || !tree.entries.is_empty() || !tree.unlisted.is_empty() {
             return Ok(());
         }

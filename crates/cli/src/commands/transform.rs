@@ -6,8 +6,8 @@ use super::stores::{self, StoreRun};
 use super::{dry_run, in_place, key_places, plan, raw_source, sources, stream, suffix};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
-    IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, RekeyArguments, StoreArguments,
-    TreeArguments, VerifyArguments,
+    IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, PreserveArgument, RekeyArguments,
+    StoreArguments, TreeArguments, VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
 use crate::interrupt::Interrupt;
@@ -245,12 +245,15 @@ fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow
     job.links = match output.links {
         LinksArgument::Skip => Links::Skip,
         LinksArgument::Copy => Links::Copy,
+        LinksArgument::CopyAll => Links::CopyAll,
     };
     if output.suffix.as_encoded_bytes().iter().any(|byte| std::path::is_separator(char::from(*byte))) {
         return Err(usage("--suffix is added to a file's name, in which no / can be; give one such as .enc"));
     }
     job.suffix.clone_from(&output.suffix);
     job.durable = output.durable;
+    job.preserve_modes = output.preserve == Some(PreserveArgument::Modes);
+    job.non_atomic = output.non_atomic;
     stores::refuse_misspelt(&output.destination)?;
     let destination = address::without_scheme(&output.destination);
     if address::is_address(destination) || matches!(source, Source::Listing(_)) {

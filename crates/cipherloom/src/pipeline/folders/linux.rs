@@ -5,24 +5,26 @@
 //! Everything is done relative to a handle: whoever puts a link in a folder's place meanwhile leads nothing astray.
 
 mod below;
+mod naming;
+mod opening;
 mod temporary;
 
 pub(in crate::pipeline) use temporary::Output;
 
-use super::{Ending, settle};
+use super::{Ending, MadeFolder, Opened, created_mode, settle};
 use crate::Error;
-use crate::pipeline::job::IfExists;
+use crate::pipeline::job::{Existing, IfExists};
 use below::{FOLDER, READABLE, open_below};
+use naming::Naming;
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, symlinkat,
 };
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use temporary::TemporaryName;
@@ -34,7 +36,7 @@ pub(in crate::pipeline) struct Source(OwnedFd);
 impl Source {
     /// The folder at `path`, which may be named through links: the user pointed at it.
     pub(in crate::pipeline) fn root(path: &Path) -> Result<Source, Error> {
-        openat(CWD, path, FOLDER, Mode::empty()).map(Source).map_err(source_refused)
+        retry_on_intr(|| openat(CWD, path, FOLDER, Mode::empty())).map(Source).map_err(source_refused)
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
@@ -49,7 +51,7 @@ impl Source {
         if !follow {
             flags |= OFlags::NOFOLLOW;
         }
-        match openat(&self.0, name, flags, Mode::empty()) {
+        match retry_on_intr(|| openat(&self.0, name, flags, Mode::empty())) {
             Ok(file) => Ok(file.into()),
             Err(Errno::LOOP) => Err(Error::SourceChanged),
             Err(errno) => Err(Error::io("open the file", errno.into())),
@@ -68,37 +70,74 @@ impl Source {
 #[derive(Debug)]
 pub(in crate::pipeline) struct Target {
     folder: Arc<OwnedFd>,
-    /// Set once the file system has said that it knows no unnamed files.
-    needs_names: Cell<bool>,
+    /// How outputs get their names here; looked up when the first one is begun.
+    naming: Cell<Option<Naming>>,
 }
 
 impl Target {
     /// The folder at `path`, which may be named through links: the user pointed at it.
     pub(in crate::pipeline) fn root(path: &Path) -> Result<Target, Error> {
-        let folder = openat(CWD, path, FOLDER, Mode::empty()).map_err(target_refused)?;
-        Ok(Target { folder: Arc::new(folder), needs_names: Cell::new(false) })
+        let folder = retry_on_intr(|| openat(CWD, path, FOLDER, Mode::empty())).map_err(target_refused)?;
+        Ok(Target { folder: Arc::new(folder), naming: Cell::new(None) })
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
     pub(in crate::pipeline) fn below(&self, relative: &Path) -> Result<Target, Error> {
         let folder = open_below(&self.folder, relative, FOLDER).map_err(target_refused)?;
-        Ok(Target { folder: Arc::new(folder), needs_names: self.needs_names.clone() })
+        Ok(Target { folder: Arc::new(folder), naming: Cell::new(None) })
     }
 
-    /// Makes a folder in this one, no more open than these permissions (or a new folder's usual ones) and writable for
-    /// its owner. False if it is there already; anything else in its place is an error.
+    /// Makes a folder in this one with these permissions (or a new folder's usual ones), as far as the process's umask
+    /// lets them through, and usable by its owner. Anything but a folder in its place is an error.
     pub(in crate::pipeline) fn make_folder(
         &self,
         name: &OsStr,
         permissions: Option<&Permissions>,
-    ) -> Result<bool, Error> {
-        let mode = permissions.map_or(0o777, |permissions| permissions.mode() & 0o777 | 0o700);
-        let Err(errno) = mkdirat(&self.folder, name, Mode::from_raw_mode(mode)) else { return Ok(true) };
+    ) -> Result<MadeFolder, Error> {
+        let mode = Mode::from_raw_mode(created_mode(permissions));
+        let Err(errno) = retry_on_intr(|| mkdirat(&self.folder, name, mode)) else {
+            return Ok(MadeFolder::New);
+        };
         match self.kind(name) {
-            Some(FileType::Directory) => Ok(false),
+            Some(FileType::Directory) => Ok(MadeFolder::Found),
             Some(FileType::Symlink) => Err(Error::LinkInDestination),
             _ => Err(Error::io("make the output folder", errno.into())),
         }
+    }
+
+    /// Gives this user the owner's permissions on the folder at `relative` below this one (or this one, if that is empty),
+    /// if it is this user's and lacks any; returns its mode before, if that was changed.
+    pub(in crate::pipeline) fn open_up(&self, relative: &Path) -> Result<Option<Opened>, Error> {
+        let folder = open_below(&self.folder, relative, FOLDER).map_err(target_refused)?;
+        opening::open_up(&folder).map_err(|errno| Error::io("open the output folder", errno.into()))
+    }
+
+    /// Takes away what killed runs left in this folder under temporary names.
+    pub(in crate::pipeline) fn remove_leftovers(&self, relative: &Path) {
+        if let Ok(folder) = open_below(&self.folder, relative, READABLE) {
+            temporary::remove_leftovers(&folder);
+        }
+    }
+
+    /// Fails if an output could not get its name here without the risk of replacing another one, and that is not
+    /// accepted: known before any work is done. Where outputs bear temporary names meanwhile, those that killed runs left
+    /// here are removed.
+    pub(in crate::pipeline) fn check_naming(&self, existing: Existing) -> Result<(), Error> {
+        let naming = self.naming()?;
+        naming.check(existing)?;
+        if naming != Naming::Unnamed {
+            self.remove_leftovers(Path::new(""));
+        }
+        Ok(())
+    }
+
+    fn naming(&self) -> Result<Naming, Error> {
+        if let Some(naming) = self.naming.get() {
+            return Ok(naming);
+        }
+        let naming = naming::of(&self.folder)?;
+        self.naming.set(Some(naming));
+        Ok(naming)
     }
 
     /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
@@ -116,22 +155,14 @@ impl Target {
         Some(FileType::from_raw_mode(found.st_mode))
     }
 
-    /// A new output without a name, with these permissions (or a new file's usual ones) as far as the process's mask
+    /// A new output without its name, with these permissions (or a new file's usual ones) as far as the process's umask
     /// lets them through.
     pub(in crate::pipeline) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
-        let mode = permissions.map_or(0o666, PermissionsExt::mode) & 0o777;
-        if !self.needs_names.get() {
-            let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-            match openat(&self.folder, ".", flags, Mode::from_raw_mode(mode)) {
-                Ok(file) => return Ok(Output::Unnamed(file.into())),
-                // What kernels and file systems without unnamed files say.
-                Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
-                    self.needs_names.set(true)
-                }
-                Err(errno) => return Err(Error::io("create the output", errno.into())),
-            }
+        let mode = Mode::from_raw_mode(super::file_mode(permissions));
+        match self.naming()? {
+            Naming::Unnamed => Output::unnamed(&self.folder, mode),
+            naming => Output::named(&self.folder, mode, naming),
         }
-        Output::named(&self.folder, mode)
     }
 
     /// Gives a complete output its final name.
@@ -139,9 +170,9 @@ impl Target {
         &self,
         output: Output,
         name: &OsStr,
-        if_exists: IfExists,
+        existing: Existing,
     ) -> Result<(), Error> {
-        output.publish(&self.folder, name, if_exists)
+        output.publish(&self.folder, name, existing)
     }
 
     /// Makes a link that leads to `goal`; false if the name is taken and that is to be skipped. Only a link is replaced.
@@ -169,24 +200,27 @@ impl Target {
     }
 
     /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is
-    /// to be durable, the names in it on stable storage.
+    /// to be durable, the names in it on stable storage. False if the file system did not take permissions or time.
     pub(in crate::pipeline) fn finish(
         &self,
         relative: &Path,
         ending: Ending<'_>,
         durable: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let folder = open_below(&self.folder, relative, READABLE).map_err(target_refused)?;
         settle(&folder.into(), ending, durable)
     }
 
-    /// As on a file system that knows no unnamed files.
+    /// As on a file system where outputs get their names in this way.
     #[cfg(test)]
-    pub(super) fn with_names(self) -> Target {
-        self.needs_names.set(true);
+    pub(super) fn with_naming(self, naming: Naming) -> Target {
+        self.naming.set(Some(naming));
         self
     }
 }
+
+#[cfg(test)]
+pub(super) use naming::Naming as TestedNaming;
 
 fn source_refused(errno: Errno) -> Error {
     match errno {

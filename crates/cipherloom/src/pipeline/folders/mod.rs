@@ -88,55 +88,108 @@ impl<'t> Folders<'t> {
     }
 }
 
+/// How a folder of the output came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MadeFolder {
+    /// It is new.
+    New,
+    /// It was there before.
+    Found,
+}
+
+/// A folder that was there, and whose owner had to be given permissions on it to fill it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Opened {
+    /// Its mode before.
+    pub(super) mode: u32,
+}
+
 /// What a folder of the output gets when all that goes into it is there.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ending<'t> {
-    /// Its twin's time and permissions: it was made for it.
+    /// Its twin's time and permissions, as far as it got them when it was made for it.
     Made(&'t Attributes),
+    /// Its twin's time and exactly its permissions.
+    Preserved(&'t Attributes),
     /// Its twin's time, and no permission that its twin lacks or that it did not have itself: somebody made it before.
-    Resumed(&'t Attributes),
+    /// Its owner gets what its twin's has, if it had been opened for this run.
+    Resumed(&'t Attributes, Option<Opened>),
+    /// The permissions that it had before it was opened.
+    Closed(Opened),
     /// Nothing.
     AsItIs,
 }
 
-/// Carries an ending out on an open folder.
+/// Carries an ending out on an open folder; false if the file system did not take permissions or time.
 #[cfg(unix)]
-fn settle(folder: &File, ending: Ending<'_>, durable: bool) -> Result<(), Error> {
-    let refused = |error| Error::io("set a folder's permissions and time", error);
-    if let Ending::Made(twin) | Ending::Resumed(twin) = ending {
-        if let Some(modified) = twin.modified {
-            folder.set_modified(modified).map_err(refused)?;
-        }
-        if let Some(permissions) = permissions(folder, ending).map_err(refused)? {
-            folder.set_permissions(permissions).map_err(refused)?;
-        }
+fn settle(folder: &File, ending: Ending<'_>, durable: bool) -> Result<bool, Error> {
+    let taken = |done: io::Result<()>| match done {
+        Ok(()) => Ok(true),
+        Err(error) if is_refused_by_kind(&error) => Ok(false),
+        Err(error) => Err(Error::io("set a folder's permissions and time", error)),
+    };
+    let mut all_taken = true;
+    if let Ending::Made(twin) | Ending::Preserved(twin) | Ending::Resumed(twin, _) = ending
+        && let Some(modified) = twin.modified
+    {
+        all_taken &= taken(folder.set_modified(modified))?;
     }
-    if durable { super::stable::sync(folder) } else { Ok(()) }
+    all_taken &= taken(set_mode(folder, ending))?;
+    if durable {
+        super::stable::sync(folder)?;
+    }
+    Ok(all_taken)
 }
 
-/// Those to be set; `None` if it has them.
 #[cfg(unix)]
-fn permissions(folder: &File, ending: Ending<'_>) -> io::Result<Option<Permissions>> {
+fn set_mode(folder: &File, ending: Ending<'_>) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    Ok(match ending {
-        Ending::AsItIs => None,
-        Ending::Made(twin) => Some(twin.permissions.clone()),
-        Ending::Resumed(twin) => {
-            let now = folder.metadata()?.permissions().mode();
-            // Bits above these (set-group-ID, sticky) are the folder's own.
-            let wanted = now & (twin.permissions.mode() | !0o777);
-            (now != wanted).then(|| Permissions::from_mode(wanted))
-        }
-    })
+    // Whether it is inherited decides about the set-group-ID bit, not the twin.
+    const OWN: u32 = 0o6000;
+    let mode = |twin: &Attributes| twin.permissions.mode();
+    let now = match ending {
+        Ending::AsItIs => return Ok(()),
+        _ => folder.metadata()?.permissions().mode() & 0o7777,
+    };
+    let wanted = match ending {
+        Ending::AsItIs => return Ok(()),
+        Ending::Closed(Opened { mode }) => mode,
+        Ending::Made(twin) => now & (mode(twin) | !0o777),
+        Ending::Preserved(twin) => now & OWN | mode(twin) & !OWN & 0o7777,
+        // Bits above these (set-group-ID, sticky) are the folder's own.
+        Ending::Resumed(twin, None) => now & (mode(twin) | !0o777),
+        Ending::Resumed(twin, Some(before)) => before.mode & (mode(twin) | !0o777) | mode(twin) & 0o700,
+    };
+    if wanted == now { Ok(()) } else { folder.set_permissions(Permissions::from_mode(wanted)) }
 }
 
-/// Makes the folder at `path`, no more open than these permissions (or a new folder's usual ones) and writable for its
-/// owner.
+/// What file systems say that keep no permissions or times, or none but their mount's: FAT, exFAT, some of FUSE. The
+/// content is there nevertheless.
+pub(super) fn is_refused_by_kind(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)
+}
+
+/// The mode that a new file asks for: its source's (or a new file's usual one), of which the process's umask takes its part.
+#[cfg(unix)]
+fn file_mode(permissions: Option<&Permissions>) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    permissions.map_or(0o666, |permissions| permissions.mode() & 0o777)
+}
+
+/// The mode that a new folder asks for, likewise: usable by its owner until it is complete, and with the sticky bit, without
+/// which a shared folder would let everybody remove the others' files.
+#[cfg(unix)]
+fn created_mode(permissions: Option<&Permissions>) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    permissions.map_or(0o777, |permissions| permissions.mode() & 0o1777 | 0o700)
+}
+
+/// Makes the folder at `path` with these permissions (or a new folder's usual ones), as far as the process's umask lets
+/// them through, and usable by its owner.
 #[cfg(unix)]
 pub(super) fn make_folder(path: &Path, permissions: Option<&Permissions>) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    let mode = permissions.map_or(0o777, |permissions| permissions.mode() & 0o777 | 0o700);
-    std::fs::DirBuilder::new().mode(mode).create(path)
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().mode(created_mode(permissions)).create(path)
 }
 
 #[cfg(not(unix))]

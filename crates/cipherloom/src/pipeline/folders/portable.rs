@@ -2,9 +2,9 @@
 //! their final folder and renamed. Each step of a path is looked at just before it is taken, which leaves a moment in
 //! which somebody else may put a link there.
 
-use super::{Ending, TEMPORARY_PREFIX};
+use super::{Ending, MadeFolder, Opened, TEMPORARY_PREFIX};
 use crate::Error;
-use crate::pipeline::job::IfExists;
+use crate::pipeline::job::{Existing, IfExists};
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -62,20 +62,46 @@ impl Target {
         step(&self.0, relative).map_err(target_refused)?.map(Target).ok_or(Error::LinkInDestination)
     }
 
-    /// Makes a folder in this one, no more open than these permissions (or a new folder's usual ones) and writable for
-    /// its owner. False if it is there already; anything else in its place is an error.
+    /// Makes a folder in this one with these permissions (or a new folder's usual ones), as far as the process's umask
+    /// lets them through, and usable by its owner. Anything but a folder in its place is an error.
     pub(in crate::pipeline) fn make_folder(
         &self,
         name: &OsStr,
         permissions: Option<&Permissions>,
-    ) -> Result<bool, Error> {
+    ) -> Result<MadeFolder, Error> {
         let path = self.0.join(name);
-        let Err(error) = super::make_folder(&path, permissions) else { return Ok(true) };
+        let Err(error) = super::make_folder(&path, permissions) else { return Ok(MadeFolder::New) };
         match self.kind(name) {
-            Some(kind) if kind.is_dir() => Ok(false),
+            Some(kind) if kind.is_dir() => Ok(MadeFolder::Found),
             Some(kind) if kind.is_symlink() => Err(Error::LinkInDestination),
             _ => Err(Error::io("make the output folder", error)),
         }
+    }
+
+    /// Gives this user the owner's permissions on the folder at `relative` below this one (or this one, if that is empty),
+    /// if it lacks any; returns its mode before, if that was changed. A folder of somebody else refuses.
+    #[cfg(unix)]
+    pub(in crate::pipeline) fn open_up(&self, relative: &Path) -> Result<Option<Opened>, Error> {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.below(relative)?.0;
+        let mode = path.symlink_metadata().map_err(target_refused)?.permissions().mode() & 0o7777;
+        let is_closed = mode & 0o700 != 0o700;
+        let opened = || fs::set_permissions(&path, Permissions::from_mode(mode | 0o700)).is_ok();
+        Ok((is_closed && opened()).then_some(Opened { mode }))
+    }
+
+    /// Such permissions are unknown there.
+    #[cfg(not(unix))]
+    pub(in crate::pipeline) fn open_up(&self, _relative: &Path) -> Result<Option<Opened>, Error> {
+        Ok(None)
+    }
+
+    /// Nothing tells a killed run's temporary names from those of one that is under way.
+    pub(in crate::pipeline) fn remove_leftovers(&self, _relative: &Path) {}
+
+    /// Renaming without replacing is known on all these systems.
+    pub(in crate::pipeline) fn check_naming(&self, _existing: Existing) -> Result<(), Error> {
+        Ok(())
     }
 
     /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
@@ -92,9 +118,16 @@ impl Target {
         Some(self.0.join(name).symlink_metadata().ok()?.file_type())
     }
 
-    /// A new output under a temporary name, for its owner only.
-    pub(in crate::pipeline) fn output(&self, _permissions: Option<&Permissions>) -> Result<Output, Error> {
-        let file = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(&self.0);
+    /// A new output under a temporary name, with these permissions (or a new file's usual ones) as far as the process's
+    /// umask lets them through.
+    pub(in crate::pipeline) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(TEMPORARY_PREFIX);
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(super::file_mode(permissions)));
+        #[cfg(not(unix))]
+        let _ = permissions;
+        let file = builder.tempfile_in(&self.0);
         file.map(Output).map_err(|error| Error::io("create the output", error))
     }
 
@@ -103,10 +136,10 @@ impl Target {
         &self,
         output: Output,
         name: &OsStr,
-        if_exists: IfExists,
+        existing: Existing,
     ) -> Result<(), Error> {
         let path = self.0.join(name);
-        let renamed = match if_exists {
+        let renamed = match existing.if_exists {
             IfExists::Overwrite => output.0.persist(path),
             IfExists::Fail | IfExists::Skip => output.0.persist_noclobber(path),
         };
@@ -139,14 +172,14 @@ impl Target {
     }
 
     /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is
-    /// to be durable, the names in it on stable storage.
+    /// to be durable, the names in it on stable storage. False if the file system did not take permissions or time.
     #[cfg(unix)]
     pub(in crate::pipeline) fn finish(
         &self,
         relative: &Path,
         ending: Ending<'_>,
         durable: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let folder = File::open(self.below(relative)?.0).map_err(target_refused)?;
         super::settle(&folder, ending, durable)
     }
@@ -159,13 +192,16 @@ impl Target {
         relative: &Path,
         ending: Ending<'_>,
         _durable: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let path = self.below(relative)?.0;
         match ending {
-            Ending::Made(twin) => fs::set_permissions(path, twin.permissions.clone())
-                .map_err(|error| Error::io("set a folder's permissions and time", error)),
-            Ending::Resumed(_) | Ending::AsItIs => Ok(()),
+            Ending::Made(twin) | Ending::Preserved(twin) => {
+                fs::set_permissions(path, twin.permissions.clone())
+                    .map_err(|error| Error::io("set a folder's permissions and time", error))?;
+            }
+            Ending::Resumed(..) | Ending::Closed(_) | Ending::AsItIs => {}
         }
+        Ok(true)
     }
 }
 
@@ -176,11 +212,6 @@ pub(in crate::pipeline) struct Output(NamedTempFile);
 impl Output {
     pub(in crate::pipeline) fn file(&self) -> &File {
         self.0.as_file()
-    }
-
-    /// Whether it has the permissions that it was asked with, as far as the process's mask lets them through.
-    pub(in crate::pipeline) fn has_permissions_asked_for(&self) -> bool {
-        false
     }
 }
 

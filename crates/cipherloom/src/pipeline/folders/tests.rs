@@ -1,10 +1,10 @@
 //! What holds whichever way folders are opened: by handle, by handle on a file system that knows no unnamed files, by
 //! path.
 
-use super::Ending;
-use crate::Error;
-use crate::pipeline::job::IfExists;
+use super::{Ending, MadeFolder, Opened};
+use crate::pipeline::job::{Existing, IfExists};
 use crate::tree::Attributes;
+use crate::{Error, OutputFault};
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -29,14 +29,18 @@ macro_rules! hold_for {
                 output.file().write_all(content).unwrap();
                 let mode = output.file().metadata().unwrap().mode() & 0o777;
                 assert_eq!(mode & !0o640, 0, "not even for a moment more open");
-                assert!(!output.has_permissions_asked_for() || mode & 0o600 == 0o600);
-                target.name(output, OsStr::new(name), if_exists)
+                assert_eq!(mode & 0o600, 0o600, "nor less than asked for, under a usual umask");
+                target.name(output, OsStr::new(name), Existing { if_exists, non_atomic: true })
             }
 
             #[test]
             fn outputs_appear_whole_or_not_at_all() {
                 let folder = tempdir().unwrap();
                 let (target, path) = (target(folder.path()), folder.path().join("final"));
+                target.check_naming(Existing { if_exists: IfExists::Fail, non_atomic: true }).unwrap();
+                fs::write(folder.path().join("final"), b"").unwrap();
+                target.remove_leftovers(Path::new(""));
+                fs::remove_file(&path).unwrap();
                 write(&target, "final", b"first", IfExists::Fail).unwrap();
                 for if_exists in [IfExists::Fail, IfExists::Skip] {
                     assert!(matches!(
@@ -127,26 +131,55 @@ macro_rules! hold_for {
                 let twin =
                     |mode| Attributes { permissions: Permissions::from_mode(mode), modified: Some(modified) };
                 let mode = |name| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o7777;
-                let made = OsStr::new("made");
-                assert!(target.make_folder(made, Some(&Permissions::from_mode(0o500))).unwrap());
+                let (made, path) = (OsStr::new("made"), Path::new("made"));
+                let make = |mode| target.make_folder(made, Some(&Permissions::from_mode(mode))).unwrap();
+                assert_eq!(make(0o500), MadeFolder::New);
                 assert_eq!(mode("made"), 0o700, "writable until the end, and no more open than that");
-                assert!(!target.make_folder(made, Some(&Permissions::from_mode(0o777))).unwrap());
+                assert_eq!(make(0o777), MadeFolder::Found);
                 for (ending, expected) in [
-                    (Ending::Made(&twin(0o511)), 0o511),
+                    (Ending::Preserved(&twin(0o1511)), 0o1511),
+                    (Ending::Made(&twin(0o755)), 0o1511),
+                    (Ending::Preserved(&twin(0o511)), 0o511),
                     (Ending::AsItIs, 0o511),
-                    (Ending::Resumed(&twin(0o755)), 0o511),
-                    (Ending::Resumed(&twin(0o701)), 0o501),
+                    (Ending::Resumed(&twin(0o755), None), 0o511),
+                    (Ending::Made(&twin(0o510)), 0o510),
+                    (Ending::Resumed(&twin(0o501), None), 0o500),
                 ] {
-                    target.finish(Path::new("made"), ending, true).unwrap();
+                    assert!(target.finish(path, ending, true).unwrap());
                     assert_eq!(mode("made"), expected, "{ending:?}");
                 }
                 assert_eq!(fs::metadata(folder.path().join("made")).unwrap().modified().unwrap(), modified);
                 fs::create_dir(folder.path().join("shared")).unwrap();
                 fs::set_permissions(folder.path().join("shared"), Permissions::from_mode(0o3770)).unwrap();
-                target.finish(Path::new("shared"), Ending::Resumed(&twin(0o755)), false).unwrap();
+                target.finish(Path::new("shared"), Ending::Resumed(&twin(0o755), None), false).unwrap();
                 assert_eq!(mode("shared"), 0o3750, "the folder's own bits stay");
-                target.finish(Path::new(""), Ending::Made(&twin(0o700)), true).unwrap();
+                target.finish(Path::new(""), Ending::Preserved(&twin(0o700)), true).unwrap();
                 assert_eq!(fs::metadata(folder.path()).unwrap().modified().unwrap(), modified);
+            }
+
+            #[test]
+            fn a_closed_folder_is_opened_for_a_run_and_closed_again() {
+                let folder = tempdir().unwrap();
+                let target = target(folder.path());
+                let twin = |mode| Attributes { permissions: Permissions::from_mode(mode), modified: None };
+                let (path, closed) = (Path::new("closed"), folder.path().join("closed"));
+                let mode = || fs::metadata(&closed).unwrap().mode() & 0o7777;
+                fs::create_dir(&closed).unwrap();
+                assert_eq!(target.open_up(path).unwrap(), None, "it is open");
+                for (before, twin_mode, resumed) in
+                    [(0, 0o755, 0o700), (0o555, 0o555, 0o555), (0o1055, 0o750, 0o1750)]
+                {
+                    fs::set_permissions(&closed, Permissions::from_mode(before)).unwrap();
+                    let opened = target.open_up(path).unwrap().unwrap();
+                    assert_eq!((opened, mode()), (Opened { mode: before }, before | 0o700));
+                    target.finish(path, Ending::Closed(opened), false).unwrap();
+                    assert_eq!(mode(), before);
+                    let opened = target.open_up(path).unwrap();
+                    target.finish(path, Ending::Resumed(&twin(twin_mode), opened), false).unwrap();
+                    assert_eq!(mode(), resumed, "of {before:o} and {twin_mode:o}: only the owner gains");
+                }
+                symlink("closed", folder.path().join("link")).unwrap();
+                assert!(matches!(target.open_up(Path::new("link")), Err(Error::LinkInDestination)));
             }
         }
     };
@@ -155,7 +188,11 @@ macro_rules! hold_for {
 #[cfg(target_os = "linux")]
 hold_for!(by_handle, linux, |root| root);
 #[cfg(target_os = "linux")]
-hold_for!(by_handle_with_names, linux, |root: Target| root.with_names());
+hold_for!(by_renaming, linux, |root: Target| root.with_naming(super::super::linux::TestedNaming::Rename));
+#[cfg(target_os = "linux")]
+hold_for!(by_linking, linux, |root: Target| root.with_naming(super::super::linux::TestedNaming::Link));
+#[cfg(target_os = "linux")]
+hold_for!(by_replacing, linux, |root: Target| root.with_naming(super::super::linux::TestedNaming::Replace));
 hold_for!(by_path, portable, |root| root);
 
 /// The names in a folder, sorted.
@@ -170,17 +207,61 @@ fn names(folder: &TempDir) -> Vec<String> {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_output_under_a_temporary_name_follows_its_folder() {
-    use super::linux::Target;
+    use super::linux::{Target, TestedNaming};
     let (folder, outside) = (tempdir().unwrap(), tempdir().unwrap());
     let (book, moved) = (folder.path().join("book"), folder.path().join("moved"));
     fs::create_dir(&book).unwrap();
-    let target = Target::root(folder.path()).unwrap().with_names().below(Path::new("book")).unwrap();
+    let target = Target::root(folder.path()).unwrap().below(Path::new("book")).unwrap();
+    let target = target.with_naming(TestedNaming::Rename);
     let (output, given_up) = (target.output(None).unwrap(), target.output(None).unwrap());
     fs::rename(&book, &moved).unwrap();
     symlink(outside.path(), &book).unwrap();
-    target.name(output, OsStr::new("final"), IfExists::Fail).unwrap();
+    target.name(output, OsStr::new("final"), IfExists::Fail.into()).unwrap();
     drop(given_up);
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     assert_eq!(fs::read_dir(&moved).unwrap().count(), 1);
     assert!(moved.join("final").is_file());
+}
+
+/// What a killed run leaves is gone when the next one looks; what a run has open stays, and so does whatever else bears such
+/// a name.
+#[cfg(target_os = "linux")]
+#[test]
+fn leftovers_of_killed_runs_are_removed() {
+    use super::linux::{Target, TestedNaming};
+    let folder = tempdir().unwrap();
+    let target = Target::root(folder.path()).unwrap().with_naming(TestedNaming::Rename);
+    let under_way = target.output(None).unwrap();
+    let theirs =
+        [".cipherloom-0123456789abcde", ".cipherloom-notes", ".cipherloom-0123456789abcdef.txt", "file"];
+    for name in theirs.iter().chain(&[".cipherloom-0123456789abcdef"]) {
+        fs::write(folder.path().join(name), b"plaintext").unwrap();
+    }
+    fs::create_dir(folder.path().join(".cipherloom-fedcba9876543210")).unwrap();
+    target.remove_leftovers(Path::new(""));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), theirs.len() + 2);
+    assert!(!folder.path().join(".cipherloom-0123456789abcdef").exists());
+    target.name(under_way, OsStr::new("final"), IfExists::Fail.into()).unwrap();
+    assert!(folder.path().join("final").exists());
+}
+
+/// Where only replacing is known, nothing gets a name unless the user accepts that, or wants to replace.
+#[cfg(target_os = "linux")]
+#[test]
+fn replacing_is_agreed_to_beforehand() {
+    use super::linux::{Target, TestedNaming};
+    let folder = tempdir().unwrap();
+    let target = Target::root(folder.path()).unwrap().with_naming(TestedNaming::Replace);
+    for if_exists in [IfExists::Fail, IfExists::Skip] {
+        assert!(matches!(
+            target.check_naming(if_exists.into()),
+            Err(Error::Output(OutputFault::NamesNotAtomic))
+        ));
+        target.check_naming(Existing { if_exists, non_atomic: true }).unwrap();
+        let output = target.output(None).unwrap();
+        let named = target.name(output, OsStr::new("final"), if_exists.into());
+        assert!(matches!(named, Err(Error::Output(OutputFault::NamesNotAtomic))));
+    }
+    target.check_naming(IfExists::Overwrite.into()).unwrap();
+    assert_eq!(names(&folder), [""; 0]);
 }

@@ -55,7 +55,7 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
         Source::Tree(tree) => Inventory::from(&Arc::new(Listing::of_tree(tree))),
         Source::StandardInput => return stream::from_standard_input(&run, new_key),
     };
-    if run.job.links == Links::Copy {
+    if run.job.links != Links::Skip {
         return Err(usage("a store has no links; leave --links copy out"));
     }
     if run.job.destination.as_deref() == Some(Path::new("-")) {

@@ -1,7 +1,7 @@
 //! Opens folders below a handle, no link followed on the way: by `openat2` in one call (Linux 5.6), else step by step.
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, openat, openat2, statat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -14,10 +14,10 @@ pub(super) const READABLE: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).unio
 /// The folder at `relative` below `root`, or `root` itself if that is empty. [`Errno::LOOP`] for a link on the way.
 pub(super) fn open_below(root: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     if relative.as_os_str().is_empty() {
-        return openat(root, ".", flags, Mode::empty());
+        return retry_on_intr(|| openat(root, ".", flags, Mode::empty()));
     }
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match openat2(root, relative, flags, Mode::empty(), resolve) {
+    match retry_on_intr(|| openat2(root, relative, flags, Mode::empty(), resolve)) {
         // Older kernels, and sandboxes that do not know the call.
         Err(Errno::NOSYS | Errno::PERM) => open_by_steps(root.as_fd(), relative, flags),
         result => result,
@@ -31,7 +31,8 @@ fn open_by_steps(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> Result
     while let Some(name) = names.next() {
         let from = reached.as_ref().map_or(root, AsFd::as_fd);
         let flags = if names.peek().is_some() { FOLDER } else { flags };
-        let opened = openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(|errno| {
+        let open = || openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty());
+        let opened = retry_on_intr(open).map_err(|errno| {
             // What is no folder is told apart only now: this way a link is just another thing that is none.
             let is_link = statat(from, name, AtFlags::SYMLINK_NOFOLLOW)
                 .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink);

@@ -2,16 +2,19 @@
 //! files, and for a moment when something is replaced.
 
 use super::super::TEMPORARY_PREFIX;
+use super::naming::Naming;
 use crate::Error;
-use crate::pipeline::job::IfExists;
+use crate::pipeline::job::{Existing, IfExists};
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat,
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, flock, linkat, openat,
+    renameat, renameat_with, statat, unlinkat,
 };
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// An output that does not bear its name yet; gone if dropped.
@@ -19,36 +22,38 @@ use std::sync::Arc;
 pub(in crate::pipeline) enum Output {
     /// A file without a name: whatever happens, nothing is left behind.
     Unnamed(File),
-    /// A file under a temporary name in the final folder.
-    Named(File, TemporaryName),
+    /// A file under a temporary name in the final folder, and how it gets its final one.
+    Named(File, TemporaryName, Naming),
 }
 
 impl Output {
-    /// An output under a temporary name in `folder`; its owner may read and write it whatever `mode` says.
-    pub(super) fn named(folder: &Arc<OwnedFd>, mode: u32) -> Result<Output, Error> {
+    /// How a file without a name is opened.
+    pub(super) const UNNAMED: OFlags = OFlags::TMPFILE.union(OFlags::RDWR).union(OFlags::CLOEXEC);
+
+    /// An output without a name that will be linked into `folder`.
+    pub(super) fn unnamed(folder: &OwnedFd, mode: Mode) -> Result<Output, Error> {
+        let file = retry_on_intr(|| openat(folder, ".", Output::UNNAMED, mode)).map_err(refused)?;
+        Ok(Output::Unnamed(file.into()))
+    }
+
+    /// An output under a temporary name in `folder`.
+    pub(super) fn named(folder: &Arc<OwnedFd>, mode: Mode, naming: Naming) -> Result<Output, Error> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         let mut file = None;
         let temporary = TemporaryName::take(folder, |name| {
-            file = Some(openat(folder, name, flags, Mode::from_raw_mode(mode | 0o600)).map_err(refused)?);
+            let created = retry_on_intr(|| openat(folder, name, flags, mode)).map_err(refused)?;
+            mark_as_used(&created);
+            file = Some(created);
             Ok(())
         })?;
         let file = file.expect("created with its name");
-        return Ok(Output::Named(file.into(), temporary));
-
-        fn refused(errno: Errno) -> Error {
-            Error::io("create the output", errno.into())
-        }
+        Ok(Output::Named(file.into(), temporary, naming))
     }
 
     pub(in crate::pipeline) fn file(&self) -> &File {
         match self {
-            Output::Unnamed(file) | Output::Named(file, _) => file,
+            Output::Unnamed(file) | Output::Named(file, ..) => file,
         }
-    }
-
-    /// Whether it has the permissions that it was asked with, as far as the process's mask lets them through.
-    pub(in crate::pipeline) fn has_permissions_asked_for(&self) -> bool {
-        matches!(self, Output::Unnamed(_))
     }
 
     /// Gives the complete file its name in `folder`.
@@ -56,23 +61,65 @@ impl Output {
         self,
         folder: &Arc<OwnedFd>,
         name: &OsStr,
-        if_exists: IfExists,
+        existing: Existing,
     ) -> Result<(), Error> {
         match self {
-            Output::Named(_, temporary) => temporary.become_final(folder, name, if_exists),
-            Output::Unnamed(file) => match link(&file, folder, name) {
+            Output::Named(_file, temporary, naming) => temporary.become_final(folder, name, naming, existing),
+            Output::Unnamed(file) => match link(file.as_fd(), folder, name) {
                 Ok(()) => Ok(()),
                 // Linking never replaces, renaming does: so the file gets a temporary name for a moment.
-                Err(Errno::EXIST) if if_exists == IfExists::Overwrite => {
+                Err(Errno::EXIST) if existing.if_exists == IfExists::Overwrite => {
                     let refused = |errno: Errno| Error::io("replace the output", errno.into());
-                    TemporaryName::take(folder, |temporary| link(&file, folder, temporary).map_err(refused))?
-                        .become_final(folder, name, if_exists)
+                    mark_as_used(file.as_fd());
+                    TemporaryName::take(folder, |temporary| {
+                        link(file.as_fd(), folder, temporary).map_err(refused)
+                    })?
+                    .become_final(folder, name, Naming::Replace, existing)
                 }
                 Err(Errno::EXIST) => Err(Error::OutputExists),
                 Err(errno) => Err(Error::io("give the output its name", errno.into())),
             },
         }
     }
+}
+
+fn refused(errno: Errno) -> Error {
+    Error::io("create the output", errno.into())
+}
+
+/// Locks a file that bears a temporary name for as long as it is open, so that [`remove_leftovers`] of another run lets it
+/// be. Where the file system knows no locks, that does not remove it either.
+fn mark_as_used(file: impl AsFd) {
+    let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
+}
+
+/// Removes the files under temporary names that no run has open: their runs were killed, and they may hold plaintext.
+/// What cannot be read, locked or removed stays.
+pub(super) fn remove_leftovers(folder: &OwnedFd) {
+    // Nothing is allocated for each name: a folder may have many, and few or none of these.
+    let mut buffer = [MaybeUninit::uninit(); 8192];
+    let mut items = RawDir::new(folder, &mut buffer);
+    while let Some(Ok(item)) = items.next() {
+        if !is_temporary(item.file_name().to_bytes()) {
+            continue;
+        }
+        let name = item.file_name();
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let is_file = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
+        let Some(file) = is_file.then(|| openat(folder, name, flags, Mode::empty()).ok()).flatten() else {
+            continue;
+        };
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            let _ = unlinkat(folder, name, AtFlags::empty());
+        }
+    }
+}
+
+/// Whether [`TemporaryName`] gives such names.
+fn is_temporary(name: &[u8]) -> bool {
+    let digits = name.strip_prefix(TEMPORARY_PREFIX.as_bytes());
+    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// A random name in a folder that something of ours bears; taken away when dropped.
@@ -106,21 +153,39 @@ impl TemporaryName {
         self.name.clear();
     }
 
-    fn become_final(self, folder: &OwnedFd, name: &OsStr, if_exists: IfExists) -> Result<(), Error> {
+    /// Takes the name away.
+    pub(super) fn remove(mut self) -> Result<(), Error> {
+        let name = std::mem::take(&mut self.name);
+        unlinkat(&self.folder, &name, AtFlags::empty())
+            .map_err(|errno| Error::io("remove the output's temporary name", errno.into()))
+    }
+
+    fn become_final(
+        self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        naming: Naming,
+        existing: Existing,
+    ) -> Result<(), Error> {
         let from = (&self.folder, self.name());
-        let renamed = match if_exists {
-            IfExists::Overwrite => renameat(from.0, from.1, folder, name),
-            IfExists::Fail | IfExists::Skip => {
-                match renameat_with(from.0, from.1, folder, name, RenameFlags::NOREPLACE) {
-                    // What kernels and file systems say that can only replace: those can link.
-                    Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => {
-                        return linkat(from.0, from.1, folder, name, AtFlags::empty()).map_err(refused);
-                    }
-                    renamed => renamed,
-                }
+        match (existing.if_exists, naming) {
+            (IfExists::Overwrite, _) => renameat(from.0, from.1, folder, name).map_err(refused)?,
+            (IfExists::Fail | IfExists::Skip, Naming::Unnamed | Naming::Rename) => {
+                renameat_with(from.0, from.1, folder, name, RenameFlags::NOREPLACE).map_err(refused)?;
             }
-        };
-        renamed.map_err(refused)?;
+            (IfExists::Fail | IfExists::Skip, Naming::Link) => {
+                retry_on_intr(|| linkat(from.0, from.1, folder, name, AtFlags::empty())).map_err(refused)?;
+                // The output is complete, but what also bears another name may be plaintext: that is told.
+                return self.remove();
+            }
+            (IfExists::Fail | IfExists::Skip, Naming::Replace) => {
+                naming.check(existing)?;
+                if statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                    return Err(Error::OutputExists);
+                }
+                renameat(from.0, from.1, folder, name).map_err(refused)?;
+            }
+        }
         self.forget();
         return Ok(());
 
@@ -142,20 +207,26 @@ impl Drop for TemporaryName {
     }
 }
 
+/// Whether unnamed files can be linked into `folder`: without privilege older kernels need `/proc` for that. Nothing gets
+/// the name `.`, and whoever is told that it is taken could have linked to another one.
+pub(super) fn may_link(file: impl AsFd, folder: &OwnedFd) -> bool {
+    link(file.as_fd(), folder, OsStr::new(".")) == Err(Errno::EXIST)
+}
+
 /// By the handle itself where the kernel allows that (6.10 and later, or with privilege), else through `/proc`.
-fn link(file: &File, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
-    match linkat(file, "", target, name, AtFlags::EMPTY_PATH) {
+fn link(file: BorrowedFd<'_>, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    match retry_on_intr(|| linkat(file, "", target, name, AtFlags::EMPTY_PATH)) {
         Err(Errno::NOENT | Errno::PERM) => link_through_proc(file, target, name),
         result => result,
     }
 }
 
-fn link_through_proc(file: &File, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+fn link_through_proc(file: BorrowedFd<'_>, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
     // Written to the stack: this may be the way of every file.
     let mut path = [0; "/proc/self/fd/".len() + "2147483647\0".len()];
-    write!(&mut path[..], "/proc/self/fd/{}\0", file.as_fd().as_raw_fd()).map_err(|_| Errno::NAMETOOLONG)?;
+    write!(&mut path[..], "/proc/self/fd/{}\0", file.as_raw_fd()).map_err(|_| Errno::NAMETOOLONG)?;
     let path = CStr::from_bytes_until_nul(&path).map_err(|_| Errno::NAMETOOLONG)?;
-    linkat(CWD, path, target, name, AtFlags::SYMLINK_FOLLOW)
+    retry_on_intr(|| linkat(CWD, path, target, name, AtFlags::SYMLINK_FOLLOW))
 }
 
 #[cfg(test)]
@@ -178,7 +249,7 @@ mod tests {
             }
         });
         let (folder, target, file) = unnamed.expect("one of these folders has unnamed files");
-        link_through_proc(&file, &target.folder, OsStr::new("final")).unwrap();
+        link_through_proc(file.as_fd(), &target.folder, OsStr::new("final")).unwrap();
         assert!(folder.path().join("final").exists());
     }
 }

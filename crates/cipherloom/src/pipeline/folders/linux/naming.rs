@@ -1,0 +1,88 @@
+//! How an output gets its final name, found out before the first one is written: what a file system refuses at the end of
+//! the work is refused too late.
+
+use super::temporary::{Output, TemporaryName, may_link};
+use crate::pipeline::job::{Existing, IfExists};
+use crate::{Error, OutputFault};
+use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fstat, linkat, openat, renameat_with};
+use rustix::io::{Errno, retry_on_intr};
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The ways, the best first. All but the last never replace what bears the final name, unless that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::pipeline) enum Naming {
+    /// A file without a name is linked.
+    Unnamed,
+    /// A file is renamed, if nothing bears the name.
+    Rename,
+    /// A file gets a second name by a link and loses its temporary one.
+    Link,
+    /// A file is renamed, whatever bears the name.
+    Replace,
+}
+
+impl Naming {
+    /// Fails if this way could replace something that must not be, and the user did not accept that.
+    pub(super) fn check(self, existing: Existing) -> Result<(), Error> {
+        let is_safe = self != Naming::Replace || existing.if_exists == IfExists::Overwrite;
+        if is_safe || existing.non_atomic { Ok(()) } else { Err(Error::Output(OutputFault::NamesNotAtomic)) }
+    }
+}
+
+/// What was found out, by device number: folders of a tree lie on one device or a few.
+static KNOWN: Mutex<Vec<(u64, Naming)>> = Mutex::new(Vec::new());
+
+/// How outputs get their names in `folder`.
+pub(super) fn of(folder: &Arc<OwnedFd>) -> Result<Naming, Error> {
+    let device = fstat(folder).map_err(refused)?.st_dev;
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, naming)) = known().iter().find(|(known, _)| *known == device) {
+        return Ok(*naming);
+    }
+    let naming = find_out(folder)?;
+    known().push((device, naming));
+    Ok(naming)
+}
+
+fn find_out(folder: &Arc<OwnedFd>) -> Result<Naming, Error> {
+    match retry_on_intr(|| openat(folder, ".", Output::UNNAMED, Mode::from_raw_mode(0o600))) {
+        Ok(file) if may_link(&file, folder) => Ok(Naming::Unnamed),
+        // What kernels and file systems without unnamed files say.
+        Ok(_) | Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL | Errno::NOSYS) => {
+            with_names(folder)
+        }
+        Err(errno) => Err(refused(errno)),
+    }
+}
+
+/// Tries the ways that need temporary names on an empty file.
+fn with_names(folder: &Arc<OwnedFd>) -> Result<Naming, Error> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let create = |name: &OsStr| {
+        retry_on_intr(|| openat(folder, name, flags, Mode::from_raw_mode(0o600))).map(drop).map_err(refused)
+    };
+    let first = TemporaryName::take(folder, create)?;
+    // What is refused is told apart by nothing: kernels and file systems have many words for it.
+    let renamed = TemporaryName::take(folder, |second| {
+        renameat_with(folder, first.name(), folder, second, RenameFlags::NOREPLACE).map_err(refused)
+    });
+    if let Ok(second) = renamed {
+        first.forget();
+        second.remove()?;
+        return Ok(Naming::Rename);
+    }
+    let linked = TemporaryName::take(folder, |second| {
+        retry_on_intr(|| linkat(folder, first.name(), folder, second, AtFlags::empty())).map_err(refused)
+    });
+    first.remove()?;
+    match linked {
+        Ok(second) => second.remove().map(|()| Naming::Link),
+        Err(_) => Ok(Naming::Replace),
+    }
+}
+
+fn refused(errno: Errno) -> Error {
+    Error::io("create the output", errno.into())
+}
