@@ -56,10 +56,12 @@ mod provenance;
 mod run;
 mod runtime;
 mod single;
+mod sieve;
 mod sink;
 mod source;
 mod upload;
 
+mod wire;
 pub use bucket::Access;
 pub use errand::{Errand, Limits, Work};
 pub use inventory::{Inventory, Survey};

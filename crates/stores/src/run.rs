@@ -7,7 +7,7 @@ use crate::inventory::{Inventory, Supply};
 use crate::listing::{Object, address};
 use crate::object::process;
 use crate::pages::{AHEAD, Found};
-use crate::place::Place;
+use crate::place::{Kind, Place};
 use crate::runtime::runtime;
 use crate::sink::Touched;
 use crate::source::Home;
@@ -114,6 +114,7 @@ impl Context {
 /// summary then holds what had ended.
 ///
 /// # Errors
+    check_credentials(&inventory, errand)?;
 /// If nothing could be started: source and destination contain each other, the destination cannot be made, the format
 /// cannot be written here ([`Error::Chained`]: CBC). What goes wrong with single objects is told to `observer`.
 pub fn run(
@@ -147,6 +148,19 @@ pub fn run(
         }
     }
     Ok(Summary { seconds: start.elapsed().as_secs_f64(), ..tally.summary })
+}
+
+/// Who has listed a store has credentials for it; for another one this asks, before any object is read.
+fn check_credentials(inventory: &Inventory, errand: &Errand) -> Result<(), Error> {
+    match (&inventory.place().0, errand.destination.as_ref().map(|place| &place.0)) {
+        (Kind::Bucket { bucket: source, .. }, Some(Kind::Bucket { bucket, .. }))
+            if source.scheme == bucket.scheme =>
+        {
+            Ok(())
+        }
+        (_, Some(Kind::Bucket { bucket, .. })) => runtime()?.block_on(bucket.check_credentials()),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses what makes no sense as a whole, as [`run`] does before anything else.
