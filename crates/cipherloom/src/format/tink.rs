@@ -58,6 +58,11 @@ impl TinkFormat {
         layout(&self.keys[0])
     }
 
+    /// The layouts of all keys.
+    pub(super) fn layouts(&self) -> impl Iterator<Item = Layout> {
+        self.keys.iter().map(layout)
+    }
+
     /// The primary key's identifier.
     pub(super) fn key_id(&self) -> u32 {
         self.key_id
@@ -115,6 +120,17 @@ impl TinkFormat {
         Err(Error::FirstSegment)
     }
 
+    /// As [`TinkFormat::open`], with the primary key alone; whether it is the right one, the first segment tells.
+    pub(super) fn open_with_primary(&self, associated_data: &[u8], head: &[u8]) -> Result<Stream, Error> {
+        let (key, header_len) = (&self.keys[0], header_len(head)?);
+        match head.get(..header_len) {
+            Some(header) if key.header_len() as usize == header_len => {
+                self.stream(key, associated_data, header)
+            }
+            _ => Err(Error::WrongKey { format: NAME }),
+        }
+    }
+
     fn stream(&self, key: &StreamingKey, associated_data: &[u8], header: &[u8]) -> Result<Stream, Error> {
         let (salt, prefix) = header[1..].split_at(key.derived_key_size() as usize);
         let mut derived = Zeroizing::new([0; 64]);
@@ -162,7 +178,7 @@ fn derived_len(key: &StreamingKey) -> usize {
 }
 
 /// Whether the stream's key opens its first segment, which is tried on a copy.
-fn try_first_segment(
+pub(super) fn try_first_segment(
     stream: &Stream,
     head: &[u8],
     is_whole: bool,
