@@ -91,7 +91,9 @@ fn reason(fault: &Fault) -> String {
             ),
         },
         _ => match answer {
-            Some(Answer { status, code: Some(code) }) => format!("the store refuses it ({code}, {status})"),
+            Some(Answer { status, code: Some(code), message }) => {
+                format!("{} ({code}, {status})", plain(message.as_deref().unwrap_or("the store refuses it")))
+            }
             _ => plain(&whole(fault)),
         },
     }
@@ -103,6 +105,8 @@ struct Answer {
     status: u16,
     /// The code in its body, if that is the XML of S3, GCS or Azure.
     code: Option<String>,
+    /// What it says beside.
+    message: Option<String>,
 }
 
 impl Answer {
@@ -111,19 +115,31 @@ impl Answer {
         causes(fault).find_map(|cause| {
             let text = cause.to_string();
             if let Some(body) = text.strip_prefix("Server returned error response: ") {
-                return Some(Answer { status: 200, code: code(body) });
+                return Some(Answer { status: 200, code: code(body), message: message(body) });
             }
             let text = text.strip_prefix("Server returned non-2xx status code: ")?;
             let (status, body) = text.split_once(": ").unwrap_or((text, ""));
-            Some(Answer { status: status.get(..3)?.parse().ok()?, code: code(body) })
+            let status = status.get(..3)?.parse().ok()?;
+            Some(Answer { status, code: code(body), message: message(body) })
         })
     }
 }
 
-/// The code of an error in XML: the content of the first `<Code>` within its `<Error>`.
-fn code(body: &str) -> Option<String> {
+/// What an error in XML says for people.
+fn message(body: &str) -> Option<String> {
+    let raw = content(body, "<Message>", "</Message>")?;
+    quick_xml::escape::unescape(raw).ok().map(std::borrow::Cow::into_owned)
+}
+
+/// The content of the first such element within an `<Error>`.
+fn content<'b>(body: &'b str, begin: &str, end: &str) -> Option<&'b str> {
     let error = body.split_once("<Error")?.1;
-    let (code, _) = error.split_once("<Code>")?.1.split_once("</Code>")?;
+    Some(error.split_once(begin)?.1.split_once(end)?.0)
+}
+
+/// The code of an error in XML.
+fn code(body: &str) -> Option<String> {
+    let code = content(body, "<Code>", "</Code>")?;
     let is_code = code.len() <= 64
         && code.chars().all(|character| character.is_ascii_alphanumeric() || character == '.');
     (is_code && !code.is_empty()).then(|| code.to_owned())
@@ -248,8 +264,11 @@ mod tests {
     #[test]
     fn an_answer_is_known_by_its_code_and_not_by_words_in_it() {
         let teapot = answered("418 I'm a teapot", &xml("Brewing"));
-        assert_eq!(Answer::of(&teapot), Some(Answer { status: 418, code: Some("Brewing".to_owned()) }));
-        assert_eq!(reason(&teapot), "the store refuses it (Brewing, 418)");
+        assert_eq!(
+            Answer::of(&teapot),
+            Some(Answer { status: 418, code: Some("Brewing".into()), message: Some("m".into()) })
+        );
+        assert_eq!(reason(&teapot), "m (Brewing, 418)");
         let named = |key: &str| {
             let source = "Server returned non-2xx status code: 404 Not Found: ".into();
             let source = Refusal { key: key.to_owned(), source }.into();
@@ -260,7 +279,7 @@ mod tests {
             assert!(is_missing(&named(key)));
         }
         let forged = answered("400 Bad Request", "<Error><Code>\u{1b}[31m</Code></Error>");
-        assert_eq!(Answer::of(&forged), Some(Answer { status: 400, code: None }));
+        assert_eq!(Answer::of(&forged), Some(Answer { status: 400, code: None, message: None }));
         let bucket = format!("Server returned non-2xx status code: 404 Not Found: {}", xml("NoSuchBucket"));
         assert!(!is_missing(&Fault::NotFound { path: String::new(), source: bucket.into() }));
     }
