@@ -50,6 +50,7 @@ mod faults;
 mod inventory;
 mod listing;
 mod location;
+mod names;
 mod object;
 mod pages;
 mod place;

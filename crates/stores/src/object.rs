@@ -57,12 +57,15 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
     let if_exists = errand.if_exists;
     match errand.destination.as_ref().map(|place| &place.0) {
         None => Ok(Target::Nowhere),
-        Some(Kind::Folder(root)) => Ok(Target::File {
-            root: root.clone(),
-            relative: PathBuf::from(relative),
-            if_exists,
-            touched: errand.durable.then(|| Arc::clone(&context.touched)),
-        }),
+        Some(Kind::Folder(root)) => {
+            context.names.take(&relative)?;
+            Ok(Target::File {
+                root: root.clone(),
+                relative: PathBuf::from(relative),
+                if_exists,
+                touched: errand.durable.then(|| Arc::clone(&context.touched)),
+            })
+        }
         Some(Kind::Bucket { bucket, .. }) => {
             let condition = match (&object.e_tag, if_exists) {
                 (Some(e_tag), IfExists::Overwrite) if context.is_in_place => {

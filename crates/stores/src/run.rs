@@ -5,6 +5,7 @@ use crate::errand::{Errand, Work};
 use crate::existing::Ended;
 use crate::inventory::{Inventory, Supply};
 use crate::listing::{Object, address};
+use crate::names::Names;
 use crate::object::process;
 use crate::pages::{AHEAD, Found};
 use crate::place::{Kind, Place};
@@ -40,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) errand: Arc<Errand>,
     pub(crate) ciphers: Ciphers,
     pub(crate) is_in_place: bool,
+    /// Of outputs in a folder.
+    pub(crate) names: Names,
     /// Filled by runs whose outputs are to be on stable storage.
     pub(crate) touched: Arc<Touched>,
     memory: Arc<Semaphore>,
@@ -67,6 +70,7 @@ impl Context {
             errand: Arc::new(errand.clone()),
             ciphers: Ciphers::new(errand.limits.threads),
             is_in_place,
+            names: Names::default(),
             touched: Arc::default(),
             memory: Arc::new(Semaphore::new(shares as usize)),
             shares,
@@ -123,7 +127,10 @@ pub fn run(
     if let Supply::Known(listing) = &inventory.supply {
         listing.unlisted.iter().for_each(|unlisted| tally.unlisted(unlisted));
     }
-    let (context, hears) = Context::new(inventory.home(), errand, is_in_place);
+    let (mut context, hears) = Context::new(inventory.home(), errand, is_in_place);
+    if let (Some(folder), None) = (folder, inventory.single()) {
+        context.names = Names::below(folder)?;
+    }
     let (stop, stopped) = watch::channel(false);
     let (context, supply) = (Arc::new(context), inventory.supply.clone());
     let touched = Arc::clone(&context.touched);
