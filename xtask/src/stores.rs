@@ -17,7 +17,9 @@ const FAKE_GCS: &str = "github.com/fsouza/fake-gcs-server@v1.52.2";
 /// # Errors
 /// If a server cannot be had, or a test fails.
 pub(crate) fn run() -> Result<()> {
-    tests(&["s3", "single", "stop", "faults", "azure"])?
+    // A destination that folds case.
+    debian::ensure(&[("mkfs.exfat", "exfatprogs"), ("mount.exfat-fuse", "exfat-fuse")])?;
+    tests(&["s3", "single", "stop", "faults", "trust", "azure"])?
         .environment("CIPHERLOOM_VERSITYGW", versitygw()?)
         .environment("CIPHERLOOM_AZURITE", azurite()?)
         .run()

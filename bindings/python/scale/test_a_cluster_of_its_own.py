@@ -6,6 +6,8 @@ A process is part of one cluster at a time: these tests run before the one that 
 import json
 import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import cipherloom as cl
@@ -15,6 +17,43 @@ from cipherloom.ray._work import Errand
 from conftest import listeners, write
 
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+STRANGER = """
+import os, sys
+from ray._raylet import GcsClient
+if os.getuid() == 0:
+    os.setgroups([]), os.setgid(65534), os.setuid(65534)
+GcsClient(address=sys.argv[1]).internal_kv_put(b"name", b"value", True, b"fun")
+"""
+"""Writes where the cluster keeps the functions that its workers run."""
+
+
+def test_no_other_user_of_the_machine_gets_in(
+    tmp_path: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+
+    # Whatever the user has set for other clusters.
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    source, said = write(tmp_path / "in", {"one": 10}), []
+    put = ray.put
+
+    def seen(value: object) -> object:
+        address = ray.get_runtime_context().gcs_address
+        others = {name: text for name, text in os.environ.items() if not name.startswith("RAY_AUTH_")}
+        done = subprocess.run(
+            [sys.executable, "-c", STRANGER, address], env=others, capture_output=True, text=True, timeout=120
+        )
+        said.append((done.returncode, done.stderr))
+        token = Path(os.environ["RAY_AUTH_TOKEN_PATH"])
+        assert (token.stat().st_mode & 0o777, token.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        return put(value)
+
+    monkeypatch.setattr(ray, "put", seen)
+    assert scale.encrypt(source, tmp_path / "out", key).failed == 0
+    assert len(said) == 1 and said[0][0] == 1 and "AuthenticationError" in said[0][1], said
+    assert os.environ["RAY_AUTH_MODE"] == "disabled" and "RAY_AUTH_TOKEN_PATH" not in os.environ
 
 
 def test_keys_never_travel_in_clear(tmp_path: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,12 +68,32 @@ def test_wrapping_anew_rewrites_neither_keyset_nor_data(
     cl.encrypt_tree(tree, tmp_path / "out", made.unwrap(kms))
     before = files(tmp_path / "out")
     other = aws.Kms(client.create_key()["KeyMetadata"]["KeyId"])
-    anew = made.rewrap(other)
+    anew = made.rewrap(other, source=kms)
     assert anew.keyset == made.keyset and anew.data_key != made.data_key
     assert anew.key_id.endswith(other.key_id)
     assert made.key_id.endswith(kms.key_id), "what was is as it was"
     cl.decrypt_tree(tmp_path / "out", tmp_path / "back", anew.unwrap(other))
     assert files(tmp_path / "out") == before and files(tmp_path / "back") == files(tree)
+
+
+def test_an_envelope_under_another_key_is_refused(client: Any, kms: aws.Kms, key: cl.Keyset) -> None:
+    """Somebody who may write the file puts a keyset of their own there, under a key that this caller may use too."""
+    theirs = aws.Kms(client.create_key()["KeyMetadata"]["KeyId"])
+    forged = envelope.wrap(cl.Keyset.generate(), theirs, context=CONTEXT)
+    named = json.dumps(json.loads(forged.to_json()) | {"keyId": envelope.wrap(key, kms).key_id})
+    for made in (forged, envelope.Envelope.from_json(named)):
+        with pytest.raises(cl.InvalidKey, match="AWS KMS refused to decrypt"):
+            made.unwrap(kms)
+    # moto does not look at the source's key: what is asked for is looked at here.
+    asked: list[dict[str, str]] = []
+    client.meta.events.register("provide-client-params.kms.ReEncrypt", lambda params, **_: asked.append(params))
+    watched = [aws.Kms(known.key_id, client=client) for known in (kms, theirs)]
+    made = envelope.wrap(key, watched[0], context=CONTEXT)
+    made.rewrap(watched[1], source=watched[0])
+    made.rewrap(watched[0])
+    assert [request["SourceKeyId"] for request in asked] == [kms.key_id, kms.key_id]
+    client.create_alias(AliasName="alias/books", TargetKeyId=kms.key_id)
+    assert made.unwrap(aws.Kms("alias/books")).to_json() == key.to_json()
 
 
 def test_another_library_opens_the_envelope(kms: aws.Kms, key: cl.Keyset) -> None:
@@ -126,7 +146,9 @@ class Vault:
         self.given.append(bytearray(self.secret))
         return self.given[-1]
 
-    def rewrap_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> tuple[bytes, str]:
+    def rewrap_data_key(
+        self, wrapped: bytes, context: Mapping[str, str], source: envelope.KeyService | None = None
+    ) -> tuple[bytes, str]:
         return b"wrapped anew", "the next key"
 
 

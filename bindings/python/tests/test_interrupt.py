@@ -67,15 +67,35 @@ def test_verification_stops(large: Path, tmp_path: Path, key: cl.Keyset) -> None
     interrupted(lambda: cl.verify_tree(sealed, key), 0.1)
 
 
-def test_bytes_in_memory_stop(key: cl.Keyset) -> None:
-    data = bytes(256 * MB)
+@pytest.mark.parametrize("verb", ["encrypt", "decrypt"])
+def test_bytes_in_memory_stop(key: cl.Keyset, verb: str) -> None:
+    box = cl.StreamingAead(key)
+    data = bytearray(256 * MB) if verb == "encrypt" else bytearray(box.encrypt(bytes(256 * MB)))
+    size, during = len(data), []
+
+    def handler(number: int, frame: object) -> None:
+        # A buffer cannot grow as long as it is lent: only within the call.
+        try:
+            data.append(0)
+            del data[size:]
+        except BufferError:
+            during.append(True)
+        raise KeyboardInterrupt
 
     def forever() -> None:
-        box = cl.StreamingAead(key)
         while True:
-            box.encrypt(data)
+            getattr(box, verb)(data)
 
-    interrupted(forever, 0.1)
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        # A signal may also come between two calls.
+        for after in (0.05, 0.06, 0.07):
+            interrupted(forever, after)
+            if during:
+                return
+    finally:
+        signal.signal(signal.SIGINT, before)
+    pytest.fail("no call was interrupted before its end")
 
 
 def test_a_handler_of_ones_own_is_called(large: Path, tmp_path: Path, key: cl.Keyset) -> None:

@@ -1,11 +1,13 @@
 """Readium LCP from Python, beside the command: each opens what the other makes."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import cipherloom as cl
@@ -175,22 +177,34 @@ def test_ctrl_c_stops_checks_and_decryption(large: Path, tmp_path: Path, provide
     book = out / "0.epub"
     lcp.license(book, key_file=keys, passphrase="p", hint="h", provider="https://p.example", embed=True, **provider)
 
-    def forever() -> None:
-        while True:
-            lcp.decrypt(book, tmp_path / "back.epub", passphrase="p", if_exists="overwrite")
+    def is_read() -> bool:
+        for number in os.listdir("/proc/self/fd"):
+            # The listing's own handle is closed by now.
+            with contextlib.suppress(FileNotFoundError):
+                if os.readlink(f"/proc/self/fd/{number}") == os.fspath(book):
+                    return True
+        return False
 
-    interrupted(forever)
+    # One call, interrupted as soon as it reads: it would end by giving the output its name.
+    interrupted(lambda: lcp.decrypt(book, tmp_path / "back.epub", passphrase="p"), is_read)
+    assert not (tmp_path / "back.epub").exists(), "the call went on to its end"
     interrupted(lambda: lcp.check([book] * 10_000, passphrase="p"))
     assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
 
 
-def interrupted(run: "object") -> None:
+def interrupted(run: "object", is_time: Callable[[], bool] | None = None) -> None:
+    """Sends SIGINT after a while, or as soon as it is time."""
+
     def send() -> None:
-        time.sleep(0.2)
+        if is_time is None:
+            time.sleep(0.2)
+        else:
+            while not is_time():
+                time.sleep(0.001)
         signal.raise_signal(signal.SIGINT)
 
     assert callable(run)
-    sender = threading.Thread(target=send)
+    sender = threading.Thread(target=send, daemon=True)
     with pytest.raises(KeyboardInterrupt):
         sender.start()
         run()

@@ -2,15 +2,16 @@
 //! the store's own tools read (`AWS_…`, `GOOGLE_…`, `AZURE_…`).
 
 use crate::conditions::Conditions;
-use crate::deadlines::{self, Deadlines};
+use crate::deadlines;
 use crate::location::Scheme;
 use crate::pages::Pager;
+use crate::wire::Wire;
 use cipherloom::Error;
-use object_store::ObjectStore;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
+use object_store::{ObjectStore, ObjectStoreExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -57,12 +58,12 @@ impl Bucket {
             }
             Scheme::Gcs => {
                 let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(name).with_retry(retry);
-                let store = Arc::new(builder.with_http_connector(Deadlines).build().map_err(refused)?);
+                let store = Arc::new(builder.with_http_connector(Wire).build().map_err(refused)?);
                 (store.clone(), Pager(store))
             }
             Scheme::Azure => {
                 let builder = MicrosoftAzureBuilder::from_env().with_container_name(name).with_retry(retry);
-                let store = Arc::new(builder.with_http_connector(Deadlines).build().map_err(refused)?);
+                let store = Arc::new(builder.with_http_connector(Wire).build().map_err(refused)?);
                 (store.clone(), Pager(store))
             }
         };
@@ -86,6 +87,21 @@ impl Bucket {
 
     /// The address of a key.
     pub(crate) fn address(&self, key: &Key) -> PathBuf {
+        self.raw_address(key.as_ref())
+    }
+
+    /// The address of a key as the store has it, also of one that no path can stand for.
+    pub(crate) fn raw_address(&self, key: &str) -> PathBuf {
         format!("{}://{}/{key}", self.scheme.name(), self.name).into()
+    }
+
+    /// Fails if nothing gives credentials for the store: once, and not for each object. Says nothing of any other trouble.
+    pub(crate) async fn check_credentials(&self) -> Result<(), Error> {
+        match self.store.head(&self.prefix).await {
+            Err(fault) if crate::faults::is_without_credentials(&fault) => {
+                Err(crate::faults::of("reach the store", &fault))
+            }
+            _ => Ok(()),
+        }
     }
 }

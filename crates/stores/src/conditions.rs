@@ -3,7 +3,7 @@
 //!
 //! `If-None-Match: *` creates, `If-Match: <ETag>` replaces what was read: Amazon S3, "Conditional writes".
 
-use crate::deadlines::Deadlines;
+use crate::wire::Wire;
 use async_trait::async_trait;
 use http::header::{HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use object_store::ClientOptions;
@@ -50,7 +50,7 @@ impl Conditions {
 
 impl HttpConnector for Conditions {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        let client = Deadlines.connect(options)?;
+        let client = Wire.connect(options)?;
         Ok(HttpClient::new(Conditioned { client, conditions: self.clone() }))
     }
 }

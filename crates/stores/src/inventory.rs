@@ -71,7 +71,10 @@ impl Inventory {
             Kind::Bucket { bucket, is_prefix } => runtime()?.block_on(async {
                 if !is_prefix {
                     match bucket.store.head(&bucket.prefix).await {
-                        Ok(meta) => return Ok(Inventory::from(&Arc::new(Listing::of_single(place, meta)))),
+                        Ok(meta) => {
+                            let listing = Listing::of_single(place, meta, &selection);
+                            return Ok(Inventory::from(&Arc::new(listing)));
+                        }
                         Err(fault) if faults::is_missing(&fault) => {}
                         // Who may list need not be allowed to read: listing tells.
                         Err(object_store::Error::PermissionDenied { .. }) => {}

@@ -35,13 +35,14 @@
 //! ```
 //!
 //! Outputs are created, never overwritten by accident, and say in their metadata what they were made from
-//! (`provenance.rs`): a run that is repeated recognises its own. All async code of the workspace is here; ciphers run on
+//! (`provenance.rs`): a run that is repeated recognises its own, and looks whether it is what it says (`confirm.rs`). All async code of the workspace is here; ciphers run on
 //! threads for blocking work.
 #![forbid(unsafe_code)]
 
 mod bucket;
 mod cipher;
 mod conditions;
+mod confirm;
 mod deadlines;
 mod errand;
 mod existing;
@@ -49,16 +50,19 @@ mod faults;
 mod inventory;
 mod listing;
 mod location;
+mod names;
 mod object;
 mod pages;
 mod place;
 mod provenance;
 mod run;
 mod runtime;
+mod sieve;
 mod single;
 mod sink;
 mod source;
 mod upload;
+mod wire;
 
 pub use bucket::Access;
 pub use errand::{Errand, Limits, Work};

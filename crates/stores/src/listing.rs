@@ -90,11 +90,13 @@ impl Listing {
         }
     }
 
-    /// The object that the user named.
-    pub(crate) fn of_single(place: &Place, meta: ObjectMeta) -> Listing {
+    /// The object that the user named, which is selected like any other.
+    pub(crate) fn of_single(place: &Place, meta: ObjectMeta, selection: &Selection) -> Listing {
         let (place, name) = place.clone().for_single();
-        let object = Object::new(name.unwrap_or_default(), meta.size, meta.e_tag);
-        Listing { is_single: true, ..Listing::of_objects(place, vec![object]) }
+        let mut objects = vec![Object::new(name.unwrap_or_default(), meta.size, meta.e_tag)];
+        objects.retain(|object| selection.takes(Path::new(&object.path)));
+        let passed_over = PassedOver { excluded: 1 - objects.len() as u64, ..PassedOver::default() };
+        Listing { is_single: true, passed_over, ..Listing::of_objects(place, objects) }
     }
 
     /// The files of a tree.

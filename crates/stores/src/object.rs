@@ -3,12 +3,13 @@
 //! Each piece holds its share of the run's memory from before it is read until it is written. Shares are given in the
 //! order of asking, and an object asks for its parts in their order, so the first of them always goes on.
 
+use crate::confirm;
 use crate::errand::Work;
 use crate::existing::Ended;
 use crate::listing::Object;
 use crate::place::Kind;
 use crate::provenance::{self, Provenance};
-use crate::run::{Context, Told};
+use crate::run::{Context, Told, random};
 use crate::sink::{Condition, Sink, Target};
 use crate::source::{self, Read};
 use bytes::Bytes;
@@ -37,14 +38,15 @@ pub(crate) fn part_len(size: u64, part: u64) -> u64 {
 pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<Ended, Error> {
     let target = target(context, object)?;
     let is_large = object.size > context.errand.limits.part as u64;
-    if let Some(ended) = target.look(is_large).await? {
-        return Ok(ended);
-    }
     let bound = context.errand.bound_path(&object.path)?;
-    if is_large {
-        large(context, object, &target, bound).await
-    } else {
-        small(context, object, &target, bound).await
+    let ended = match target.look(is_large).await? {
+        Some(ended) => ended,
+        None if is_large => large(context, object, &target, &bound).await?,
+        None => small(context, object, &target, &bound).await?,
+    };
+    match ended {
+        Ended::Claimed(stored) => confirm::claimed(context, object, stored, &bound).await,
+        ended => Ok(ended),
     }
 }
 
@@ -55,12 +57,15 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
     let if_exists = errand.if_exists;
     match errand.destination.as_ref().map(|place| &place.0) {
         None => Ok(Target::Nowhere),
-        Some(Kind::Folder(root)) => Ok(Target::File {
-            root: root.clone(),
-            relative: PathBuf::from(relative),
-            if_exists,
-            touched: errand.durable.then(|| Arc::clone(&context.touched)),
-        }),
+        Some(Kind::Folder(root)) => {
+            context.names.take(&relative)?;
+            Ok(Target::File {
+                root: root.clone(),
+                relative: PathBuf::from(relative),
+                if_exists,
+                touched: errand.durable.then(|| Arc::clone(&context.touched)),
+            })
+        }
         Some(Kind::Bucket { bucket, .. }) => {
             let condition = match (&object.e_tag, if_exists) {
                 (Some(e_tag), IfExists::Overwrite) if context.is_in_place => {
@@ -73,7 +78,7 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
             let origin = Provenance {
                 source: object.e_tag.as_deref().map_or_else(|| object.size.to_string(), provenance::version),
                 key: errand.work.borrowed().sealing().and_then(|format| format.key_id()),
-                run: context.run.clone(),
+                run: random()?,
             };
             Ok(Target::Object {
                 bucket: Arc::clone(bucket),
@@ -86,8 +91,8 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
     }
 }
 
-/// In place, what bears the new key's identifier has been done by an earlier run.
-fn is_done(context: &Context, attributes: &object_store::Attributes) -> bool {
+/// In place, what bears the new key's identifier may have been done by an earlier run.
+fn may_be_done(context: &Context, attributes: &object_store::Attributes) -> bool {
     let key = context.errand.work.borrowed().sealing().and_then(|format| format.key_id());
     context.is_in_place && key.is_some() && Provenance::of(attributes).is_some_and(|origin| origin.key == key)
 }
@@ -96,11 +101,11 @@ async fn small(
     context: &Arc<Context>,
     object: &Object,
     target: &Target,
-    bound: Vec<u8>,
+    bound: &[u8],
 ) -> Result<Ended, Error> {
     let _share = context.share(2 * object.size).await?;
     let Read { bytes, attributes, generation } = source::read(&context.home, object, 0..object.size).await?;
-    if is_done(context, &attributes) {
+    if may_be_done(context, &attributes) && confirm::opens(context, bytes.clone(), true, bound).await? {
         return Ok(Ended::Skipped);
     }
     let is_verified = matches!(context.errand.work, Work::Verify(_));
@@ -108,7 +113,7 @@ async fn small(
     let output = if matches!(context.errand.work, Work::Copy) {
         bytes
     } else {
-        let errand = Arc::clone(&context.errand);
+        let (errand, bound) = (Arc::clone(&context.errand), bound.to_owned());
         let (len, output) = context
             .ciphers
             .run(move |workspace| {
@@ -135,18 +140,20 @@ async fn large(
     context: &Arc<Context>,
     object: &Object,
     target: &Target,
-    bound: Vec<u8>,
+    bound: &[u8],
 ) -> Result<Ended, Error> {
     let head_len = (Pieces::head_len(context.errand.work.borrowed()) as u64).min(object.size);
     let mut head = Bytes::new();
     if head_len > 0 || context.is_in_place {
         let begun = source::read(&context.home, object, 0..head_len.max(1)).await?;
-        if is_done(context, &begun.attributes) {
+        if may_be_done(context, &begun.attributes)
+            && confirm::begins(context, &context.home, object, bound).await?
+        {
             return Ok(Ended::Skipped);
         }
         head = begun.bytes;
     }
-    let pieces = begin(context, object, head, bound).await?;
+    let pieces = begin(context, object, head, bound.to_owned()).await?;
     let mut sink = Guarded::new(context, target.begin().await?);
     let ended = in_parts(context, object, &pieces, sink.get()).await;
     match ended {

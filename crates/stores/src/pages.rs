@@ -11,6 +11,7 @@
 use crate::bucket::Bucket;
 use crate::faults;
 use crate::listing::Object;
+use crate::sieve::{Refused, Sieve};
 use cipherloom::{Error, Selection, Unlisted};
 use futures_util::{StreamExt, stream};
 use object_store::ObjectMeta;
@@ -53,6 +54,8 @@ pub(crate) struct Pages {
     pub(crate) bucket: Arc<Bucket>,
     selection: Selection,
     first: PaginatedListResult,
+    /// What the first page had beside.
+    refused: Vec<Refused>,
     counts: Counts,
 }
 
@@ -84,15 +87,16 @@ impl Pages {
     /// If it cannot be had; [`Error::NothingThere`].
     pub(crate) async fn open(bucket: Arc<Bucket>, selection: Selection) -> Result<Pages, Error> {
         let options = PaginatedListOptions { delimiter: Some("/".into()), ..PaginatedListOptions::default() };
-        let first = bucket.pager.0.list_paginated(Some(&top(&bucket)), options).await;
-        let first = first.map_err(|fault| faults::of("list the bucket", &fault))?;
+        let first = list(&bucket, Some(&top(&bucket)), options).await;
+        let (first, refused) = first.map_err(|fault| faults::of("list the bucket", &fault))?;
         if first.result.objects.is_empty()
             && first.result.common_prefixes.is_empty()
+            && refused.is_empty()
             && first.page_token.is_none()
         {
             return Err(Error::NothingThere);
         }
-        Ok(Pages { bucket, selection, first, counts: Counts::default() })
+        Ok(Pages { bucket, selection, first, refused, counts: Counts::default() })
     }
 
     pub(crate) fn counts(&self) -> &Counts {
@@ -119,7 +123,15 @@ impl Pages {
                 self.offer(meta.clone(), found).await?;
             }
         }
-        let folders: Vec<String> = folders.iter().map(|folder| format!("{folder}/")).collect();
+        let mut folders: Vec<String> = folders.iter().map(|folder| format!("{folder}/")).collect();
+        for refused in &self.refused {
+            if refused.is_prefix {
+                // Each key below is refused by its own name.
+                folders.push(refused.key.clone());
+            } else {
+                self.refuse(refused, found).await?;
+            }
+        }
         let below = stream::iter(folders).map(|folder| async move { self.below(&folder, found).await });
         let mut below = below.buffer_unordered(LISTS);
         while let Some(told) = below.next().await {
@@ -135,8 +147,11 @@ impl Pages {
             let options = PaginatedListOptions { page_token: token, ..PaginatedListOptions::default() };
             self.counts.requests.fetch_add(1, Ordering::Relaxed);
             let wanted = Some(prefix).filter(|prefix| !prefix.is_empty());
-            match self.bucket.pager.0.list_paginated(wanted, options).await {
-                Ok(page) => {
+            match list(&self.bucket, wanted, options).await {
+                Ok((page, refused)) => {
+                    for refused in &refused {
+                        self.refuse(refused, found).await?;
+                    }
                     for meta in page.result.objects {
                         if meta.location.as_ref() == prefix.trim_end_matches('/') {
                             continue;
@@ -165,6 +180,19 @@ impl Pages {
         }
     }
 
+    /// Tells of a key that cannot be processed, if it takes part.
+    async fn refuse(&self, refused: &Refused, found: &Sender<Found>) -> Result<(), Unwanted> {
+        let top = top(&self.bucket);
+        if !self.selection.takes(Path::new(refused.key.strip_prefix(&top).unwrap_or(&refused.key))) {
+            self.counts.excluded.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        let reason = format!("{}, which cannot be processed; rename the object", refused.reason);
+        let unlisted =
+            Unlisted { path: self.bucket.raw_address(&refused.key), error: Error::Location { reason } };
+        found.send(Found::Unlisted(unlisted)).await.map_err(|_| Unwanted)
+    }
+
     /// Tells of an object, if it takes part.
     async fn offer(&self, meta: ObjectMeta, found: &Sender<Found>) -> Result<(), Unwanted> {
         let Some(parts) = meta.location.prefix_match(&self.bucket.prefix) else { return Ok(()) };
@@ -177,6 +205,18 @@ impl Pages {
         self.counts.bytes.fetch_add(meta.size, Ordering::Relaxed);
         found.send(Found::Object(Object::new(path, meta.size, meta.e_tag))).await.map_err(|_| Unwanted)
     }
+}
+
+/// Asks for a page, and takes out what the client would refuse all of it for.
+async fn list(
+    bucket: &Bucket,
+    prefix: Option<&str>,
+    mut options: PaginatedListOptions,
+) -> object_store::Result<(PaginatedListResult, Vec<Refused>)> {
+    let sieve = Sieve::default();
+    options.extensions.insert(sieve.clone());
+    let page = bucket.pager.0.list_paginated(prefix, options).await?;
+    Ok((page, sieve.refused()))
 }
 
 /// What all keys at the place begin with.

@@ -1,10 +1,12 @@
 //! What an output says of its origin, in the object's metadata: which version of which source it was made from, under
-//! which key, by which run. A repeated run recognises by it what is done, and a put whose answer was lost its own work.
+//! which key. A repeated run recognises by it what may be done, and a put whose answer was lost its own work.
+//!
+//! Who may write objects may write this too: it is a hint, which `confirm.rs` checks before an object is passed over.
 //!
 //! ```text
 //! cipherloomsource   the source's ETag (size and time of a file), without quotation marks
 //! cipherloomkey      the identifier of the key that sealed it (tink; not secret), `-` where there is none
-//! cipherloomrun      16 random hexadecimal digits, drawn by each run
+//! cipherloomrun      16 random hexadecimal digits, drawn for each output: nobody knows them before it is written
 //! ```
 //!
 //! Names are letters only: Azure takes identifiers, S3 has them in HTTP headers.
@@ -22,7 +24,7 @@ pub(crate) struct Provenance {
     pub(crate) source: String,
     /// The identifier of the key that sealed it.
     pub(crate) key: Option<u32>,
-    /// The run that made it.
+    /// This output's own mark.
     pub(crate) run: String,
 }
 

@@ -5,9 +5,10 @@ use crate::errand::{Errand, Work};
 use crate::existing::Ended;
 use crate::inventory::{Inventory, Supply};
 use crate::listing::{Object, address};
+use crate::names::Names;
 use crate::object::process;
 use crate::pages::{AHEAD, Found};
-use crate::place::Place;
+use crate::place::{Kind, Place};
 use crate::runtime::runtime;
 use crate::sink::Touched;
 use crate::source::Home;
@@ -39,9 +40,9 @@ pub(crate) struct Context {
     pub(crate) home: Home,
     pub(crate) errand: Arc<Errand>,
     pub(crate) ciphers: Ciphers,
-    /// This run's own mark.
-    pub(crate) run: String,
     pub(crate) is_in_place: bool,
+    /// Of outputs in a folder.
+    pub(crate) names: Names,
     /// Filled by runs whose outputs are to be on stable storage.
     pub(crate) touched: Arc<Touched>,
     memory: Arc<Semaphore>,
@@ -61,28 +62,21 @@ pub(crate) enum Told {
 
 impl Context {
     /// What is told comes out at the receiver, until the last who could tell has gone.
-    ///
-    /// # Errors
-    /// [`Error::Random`] if the system gives no random bytes.
-    pub(crate) fn new(
-        home: Home,
-        errand: &Errand,
-        is_in_place: bool,
-    ) -> Result<(Context, Receiver<Told>), Error> {
+    pub(crate) fn new(home: Home, errand: &Errand, is_in_place: bool) -> (Context, Receiver<Told>) {
         let (told, hears) = channel();
         let shares = u32::try_from(errand.limits.memory as u64 / SHARE).unwrap_or(u32::MAX).clamp(1, 1 << 28);
         let context = Context {
             home,
             errand: Arc::new(errand.clone()),
             ciphers: Ciphers::new(errand.limits.threads),
-            run: random()?,
             is_in_place,
+            names: Names::default(),
             touched: Arc::default(),
             memory: Arc::new(Semaphore::new(shares as usize)),
             shares,
             told,
         };
-        Ok((context, hears))
+        (context, hears)
     }
 
     pub(crate) fn tell(&self, told: Told) {
@@ -124,14 +118,19 @@ pub fn run(
     let start = Instant::now();
     let inventory = inventory.into();
     let is_in_place = is_in_place(&inventory, errand)?;
+    check_credentials(&inventory, errand)?;
     let folder = errand.destination.as_ref().and_then(|place| place.folder());
     let first_existing = folder.map(make_folders).transpose();
     let first_existing = first_existing.map_err(|error| Error::io("make the destination folder", error))?;
-    let mut tally = Tally { place: inventory.place(), errand, observer, summary: Summary::default() };
+    let summary = Summary::default();
+    let mut tally = Tally { place: inventory.place(), errand, observer, summary, is_stopped: false };
     if let Supply::Known(listing) = &inventory.supply {
         listing.unlisted.iter().for_each(|unlisted| tally.unlisted(unlisted));
     }
-    let (context, hears) = Context::new(inventory.home(), errand, is_in_place)?;
+    let (mut context, hears) = Context::new(inventory.home(), errand, is_in_place);
+    if let (Some(folder), None) = (folder, inventory.single()) {
+        context.names = Names::below(folder)?;
+    }
     let (stop, stopped) = watch::channel(false);
     let (context, supply) = (Arc::new(context), inventory.supply.clone());
     let touched = Arc::clone(&context.touched);
@@ -156,6 +155,19 @@ pub fn run(
 /// [`Error::Location`] for re-keying in place without leave to replace.
 pub fn check(inventory: &Inventory, errand: &Errand) -> Result<(), Error> {
     is_in_place(inventory, errand).map(|_| ())
+}
+
+/// Who has listed a store has credentials for it; for another one this asks, before any object is read.
+fn check_credentials(inventory: &Inventory, errand: &Errand) -> Result<(), Error> {
+    match (&inventory.place().0, errand.destination.as_ref().map(|place| &place.0)) {
+        (Kind::Bucket { bucket: source, .. }, Some(Kind::Bucket { bucket, .. }))
+            if source.scheme == bucket.scheme =>
+        {
+            Ok(())
+        }
+        (_, Some(Kind::Bucket { bucket, .. })) => runtime()?.block_on(bucket.check_credentials()),
+        _ => Ok(()),
+    }
 }
 
 /// True if the outputs replace their sources.
@@ -264,6 +276,7 @@ struct Tally<'r> {
     errand: &'r Errand,
     observer: &'r dyn Observer,
     summary: Summary,
+    is_stopped: bool,
 }
 
 impl Tally<'_> {
@@ -285,6 +298,7 @@ impl Tally<'_> {
             if asked.elapsed() >= WATCH {
                 asked = Instant::now();
                 if self.observer.is_stopped() {
+                    self.is_stopped = true;
                     let _ = stop.send(true);
                 }
             }
@@ -300,7 +314,8 @@ impl Tally<'_> {
     fn count(&mut self, object: &Object, ended: &Result<Ended, Error>) {
         let summary = &mut self.summary;
         let outcome = match ended {
-            Err(Error::Stopped) => return,
+            // What nobody stopped may not vanish from the report.
+            Err(Error::Stopped) if self.is_stopped => return,
             Ok(Ended::Done(output_bytes)) => {
                 summary.files += 1;
                 summary.bytes += object.size;
@@ -311,6 +326,7 @@ impl Tally<'_> {
                 summary.skipped += 1;
                 Outcome::Skipped
             }
+            Ok(Ended::Claimed(_)) => unreachable!("an object ends when what stands there was confirmed"),
             Err(error) => {
                 summary.failed += 1;
                 summary.unauthentic += u64::from(error.is_authentication());
@@ -338,4 +354,24 @@ impl Tally<'_> {
 /// 16 random hexadecimal digits.
 pub(crate) fn random() -> Result<String, Error> {
     Ok(format!("{:016x}", getrandom::u64().map_err(Error::Random)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cipherloom::Unobserved;
+    use std::path::Path;
+
+    #[test]
+    fn an_object_that_nobody_stopped_does_not_vanish_from_the_report() {
+        let place = Place::open(Path::new("folder"), crate::Access::default()).unwrap();
+        let errand = Errand::new(Work::Copy, None);
+        for is_stopped in [false, true] {
+            let summary = Summary::default();
+            let mut tally =
+                Tally { place: &place, errand: &errand, observer: &Unobserved, summary, is_stopped };
+            tally.count(&Object::new("a".to_owned(), 1, None), &Err(Error::Stopped));
+            assert_eq!(tally.summary.failed, u64::from(!is_stopped));
+        }
+    }
 }

@@ -44,7 +44,7 @@ pub fn read_single(
 ) -> Result<Summary, Error> {
     let start = Instant::now();
     let object = inventory.single().ok_or(Error::NeitherFileNorFolder)?.clone();
-    let (context, told) = Context::new(inventory.home(), errand, false)?;
+    let (context, told) = Context::new(inventory.home(), errand, false);
     let (sender, mut ready) = mpsc::channel(1);
     let size = object.size;
     let task = runtime()?.spawn(async move {

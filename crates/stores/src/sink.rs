@@ -194,6 +194,9 @@ impl Sink {
     }
 
     /// When all parts are written: gives the output its name.
+    ///
+    /// # Panics
+    /// If a part is still being written: the output would be incomplete.
     pub(crate) async fn finish(&mut self) -> Result<Ended, Error> {
         let len = self.len;
         match std::mem::replace(&mut self.way, Way::Nowhere) {
@@ -203,7 +206,8 @@ impl Sink {
                     return Err(Error::NeitherFileNorFolder);
                 };
                 let (if_exists, durable) = (*if_exists, touched.is_some());
-                let draft = Arc::into_inner(draft).ok_or(Error::Stopped)?;
+                let draft =
+                    Arc::into_inner(draft).expect("all parts are written before the output is finished");
                 blocking(move || {
                     if durable {
                         draft.sync()?;
@@ -261,6 +265,24 @@ mod tests {
         assert!(matches!(look(&target("a/b/deep", IfExists::Fail)), Err(Error::OutputExists)));
         assert!(matches!(look(&target("a/b/deep", IfExists::Overwrite)), Ok(None)));
         assert_eq!(touched.folders(), [PathBuf::from("a/b")].into());
+    }
+
+    /// Not [`Error::Stopped`], which no report counts: the object would vanish from it.
+    #[test]
+    #[should_panic(expected = "all parts are written")]
+    fn an_output_with_a_part_on_its_way_is_not_finished() {
+        let root = tempfile::tempdir().unwrap();
+        let target = Target::File {
+            root: root.path().to_owned(),
+            relative: "output".into(),
+            if_exists: IfExists::Fail,
+            touched: None,
+        };
+        let _ = runtime().unwrap().block_on(async {
+            let mut sink = target.begin().await?;
+            let _part = sink.part(Bytes::from_static(b"text"));
+            sink.finish().await
+        });
     }
 
     /// What lies behind a link is no output of an earlier run, and nothing is put there.

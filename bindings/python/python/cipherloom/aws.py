@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cipherloom.envelope import DATA_KEY_BYTES
+from cipherloom.envelope import DATA_KEY_BYTES, KeyService
 from cipherloom.exceptions import InvalidKey
 
 __all__ = ["Kms"]
@@ -19,8 +19,8 @@ __all__ = ["Kms"]
 class Kms:
     """A key of AWS KMS.
 
-    :param key_id: the key's identifier, ARN or alias (``alias/…``); it wraps what is new. What is there already is opened
-        with the key that wrapped it.
+    :param key_id: the key's identifier, ARN or alias (``alias/…``). It wraps, and it alone unwraps: an envelope that another
+        key wrapped is refused, also if the caller may use that one.
     :param client: a boto3 client for ``kms``; made from the environment if it is left out.
     """
 
@@ -45,16 +45,24 @@ class Kms:
         return bytearray(told.pop("Plaintext")), told["CiphertextBlob"], told["KeyId"]
 
     def open_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> bytearray:
-        """Decrypt."""
-        told = self._ask("decrypt", CiphertextBlob=wrapped, EncryptionContext=dict(context))
+        """Decrypt, with this key alone: without ``KeyId`` the service takes any key that the caller may use, and so an
+        envelope that somebody else has made under a key of their own."""
+        told = self._ask(
+            "decrypt", CiphertextBlob=wrapped, KeyId=self.key_id, EncryptionContext=dict(context)
+        )
         return bytearray(told.pop("Plaintext"))
 
-    def rewrap_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> tuple[bytes, str]:
-        """ReEncrypt, from whichever key wrapped it to this one."""
+    def rewrap_data_key(
+        self, wrapped: bytes, context: Mapping[str, str], source: KeyService | None = None
+    ) -> tuple[bytes, str]:
+        """ReEncrypt to this key, from that of ``source``; without one from this key, whose material may have been rotated."""
+        source = self if source is None else source
+        if not isinstance(source, Kms):
+            raise TypeError(f"the key that wrapped the envelope is a Kms, not {type(source).__name__}")
         context = dict(context)
         told = self._ask(
-            "re_encrypt", CiphertextBlob=wrapped, SourceEncryptionContext=context, DestinationKeyId=self.key_id,
-            DestinationEncryptionContext=context,
+            "re_encrypt", CiphertextBlob=wrapped, SourceKeyId=source.key_id, SourceEncryptionContext=context,
+            DestinationKeyId=self.key_id, DestinationEncryptionContext=context,
         )  # fmt: skip
         return told["CiphertextBlob"], told["KeyId"]
 

@@ -45,10 +45,13 @@ class KeyService(Protocol):
         """A new key of 32 bytes, its wrapped form, and the identifier of the service's key that wraps it."""
 
     def open_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> bytearray:
-        """The data key of a wrapped form. The caller wipes it."""
+        """The data key of a form that this service's key wrapped, and no other key. The caller wipes it."""
 
-    def rewrap_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> tuple[bytes, str]:
-        """The same data key wrapped anew, and the identifier of the key that does; it never leaves the service."""
+    def rewrap_data_key(
+        self, wrapped: bytes, context: Mapping[str, str], source: KeyService | None = None
+    ) -> tuple[bytes, str]:
+        """The same data key wrapped anew, and the identifier of the key that does; it never leaves the service. ``source``
+        has the key that wrapped it, if that is another one; what neither of them wrapped is refused."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,16 @@ class Envelope:
         finally:
             wipe(plaintext)
 
-    def rewrap(self, service: KeyService) -> Envelope:
-        """The same keyset under the service's current key (or another one): only the data key is wrapped anew, within the
-        service; neither the keyset nor any data is touched."""
-        self._check(service)
-        data_key, key_id = service.rewrap_data_key(self.data_key, self.context)
+    def rewrap(self, service: KeyService, *, source: KeyService | None = None) -> Envelope:
+        """The same keyset under the service's current key: only the data key is wrapped anew, within the service; neither the
+        keyset nor any data is touched.
+
+        :param source: the service with the key that wrapped it, if that is another one. The envelope's own word for it is
+            not taken: it may be somebody else's envelope, which would then pass for one of yours.
+        """
+        for known in (service, source or service):
+            self._check(known)
+        data_key, key_id = service.rewrap_data_key(self.data_key, self.context, source)
         return replace(self, data_key=data_key, key_id=key_id)
 
     def _check(self, service: KeyService) -> None:

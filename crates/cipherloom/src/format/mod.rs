@@ -42,6 +42,7 @@ use openssl::OpenSslFormat;
 use raw::RawFormat;
 use std::fmt;
 use tink::TinkFormat;
+use zeroize::Zeroizing;
 
 /// openssl's own default number of PBKDF2 iterations.
 pub const OPENSSL_ITERATIONS: u32 = 10_000;
@@ -246,26 +247,50 @@ impl Format {
         }
     }
 
-    /// Whether the key that seals opens the first segment of the stream that begins with `head`: the header and the first
-    /// segment of [`Format::layout`], or all of the stream (`is_whole`). `scratch`: as many bytes. False for formats that are
-    /// not authenticated.
+    /// Whether the key that seals also opens this stream's first segment: with several keys, whether another one made it
+    /// is told apart. A format that authenticates nothing takes any stream with its header. `begin`: the stream's first
+    /// [`Format::begin_len`] bytes, or all of it if it is shorter. `is_whole`: `begin` is the whole stream.
     ///
-    /// # Panics
-    /// If `scratch` is shorter than `head`.
-    #[must_use]
-    pub fn is_sealed_with(
+    /// # Errors
+    /// [`Error::AssociatedDataUnsupported`]; if the cryptographic library fails.
+    pub fn opens_with_primary(
         &self,
         associated_data: &[u8],
-        head: &[u8],
+        begin: &[u8],
         is_whole: bool,
-        scratch: &mut [u8],
-    ) -> bool {
-        let stream = match &self.kind {
-            Kind::Tink(format) => format.open_with_primary(associated_data, head),
-            Kind::Cobblestone(format) => format.open(associated_data, head),
-            Kind::OpenSsl(_) | Kind::Raw(_) => return false,
+    ) -> Result<bool, Error> {
+        self.check_associated_data(associated_data)?;
+        let opened = match &self.kind {
+            Kind::Tink(format) => format.open_with_primary(associated_data, begin),
+            Kind::Cobblestone(format) => format.open(associated_data, begin),
+            Kind::OpenSsl(format) => format.open(begin),
+            Kind::Raw(format) => format.open(begin),
         };
-        stream.is_ok_and(|stream| tink::try_first_segment(&stream, head, is_whole, scratch).is_ok())
+        match opened {
+            Err(error) if error.is_authentication() => Ok(false),
+            Err(error) => Err(error),
+            Ok(_) if !self.is_authenticated() => Ok(true),
+            Ok(stream) => {
+                let mut scratch = Zeroizing::new(vec![0; begin.len()]);
+                Ok(tink::try_first_segment(&stream, begin, is_whole, &mut scratch).is_ok())
+            }
+        }
+    }
+
+    /// How many bytes from the start of a stream [`Format::opens_with_primary`] wants to see.
+    #[must_use]
+    pub fn begin_len(&self) -> u64 {
+        u64::from(self.layout().header) + u64::from(self.layout().segment)
+    }
+
+    /// Whether a stream of so many bytes, made by any of the keys, can hold so many bytes of plaintext.
+    #[must_use]
+    pub fn can_hold(&self, ciphertext_len: u64, plaintext_len: u64) -> bool {
+        let holds = |layout: Layout| layout.ciphertext_len(plaintext_len) == ciphertext_len;
+        match &self.kind {
+            Kind::Tink(format) => format.layouts().any(holds),
+            _ => holds(self.layout()),
+        }
     }
 
     fn check_associated_data(&self, associated_data: &[u8]) -> Result<(), Error> {

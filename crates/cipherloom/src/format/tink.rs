@@ -58,6 +58,11 @@ impl TinkFormat {
         layout(&self.keys[0])
     }
 
+    /// The layouts of all keys.
+    pub(super) fn layouts(&self) -> impl Iterator<Item = Layout> {
+        self.keys.iter().map(layout)
+    }
+
     /// The primary key's identifier.
     pub(super) fn key_id(&self) -> u32 {
         self.key_id
@@ -115,11 +120,15 @@ impl TinkFormat {
         Err(Error::FirstSegment)
     }
 
-    /// As [`TinkFormat::open`] if the primary key were the only one.
+    /// As [`TinkFormat::open`], with the primary key alone; whether it is the right one, the first segment tells.
     pub(super) fn open_with_primary(&self, associated_data: &[u8], head: &[u8]) -> Result<Stream, Error> {
-        let header_len = header_len(head)?;
-        let header = head.get(..header_len).filter(|_| self.keys[0].header_len() as usize == header_len);
-        self.stream(&self.keys[0], associated_data, header.ok_or(Error::WrongKey { format: NAME })?)
+        let (key, header_len) = (&self.keys[0], header_len(head)?);
+        match head.get(..header_len) {
+            Some(header) if key.header_len() as usize == header_len => {
+                self.stream(key, associated_data, header)
+            }
+            _ => Err(Error::WrongKey { format: NAME }),
+        }
     }
 
     fn stream(&self, key: &StreamingKey, associated_data: &[u8], header: &[u8]) -> Result<Stream, Error> {

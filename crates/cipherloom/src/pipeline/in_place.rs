@@ -39,13 +39,13 @@ pub(super) fn settings<'f>(job: &Job<'f>) -> Job<'f> {
 
 /// Whether the key that seals in `format` opens the first segment of `input`, so that nothing is left to be done.
 pub(super) fn is_done(format: &Format, input: &Input, buffers: &mut Buffers) -> Result<bool, Error> {
-    let layout = format.layout();
-    let wanted = u64::from(layout.header) + u64::from(layout.segment - layout.first_deficit);
-    let len = usize::try_from(wanted.min(input.len())).expect("a buffer's length");
+    if !format.is_authenticated() {
+        return Ok(false);
+    }
+    let len = usize::try_from(format.begin_len().min(input.len())).expect("a buffer's length");
     input.read(buffers.main.first(len + 1), len, 0)?;
-    let head = &buffers.main.first(len + 1)[..len];
-    let is_whole = len as u64 == input.len();
-    Ok(format.is_sealed_with(&buffers.associated_data, head, is_whole, buffers.second.first(len)))
+    let begin = &buffers.main.first(len + 1)[..len];
+    format.opens_with_primary(&buffers.associated_data, begin, len as u64 == input.len())
 }
 
 #[cfg(test)]

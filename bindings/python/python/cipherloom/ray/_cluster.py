@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ SETTINGS = {
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
 }
 
+AUTHENTICATION = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+"""What tells Ray whom a cluster takes."""
+
 RECEIPTS_BYTES = 80 << 20
 """Ray's object store on this machine: it holds receipts only."""
 
@@ -49,11 +53,14 @@ def connected(address: str | None, threads: int | None) -> Iterator[Cluster]:
     loopback and ends it afterwards. A task gets the threads of a node unless told otherwise."""
     ray = _ray()
     is_own, folder = not ray.is_initialized() and address is None, ""
+    before = {name: os.environ.get(name) for name in AUTHENTICATION}
     try:
         if is_own:
-            # Ray's records of this run: this user's alone, and gone with the cluster. A short path, since sockets are in it.
+            # Ray's records of this run and its sockets: this user's alone, and gone with the cluster. A short path, since
+            # sockets are in it. Ray opens its own folder to everybody, so it lies within one that stays closed.
             folder = tempfile.mkdtemp(prefix="cl-", dir="/tmp" if os.path.isdir("/tmp") else None)
-            _start(ray, folder)
+            _demand_token(folder)
+            _start(ray, os.path.join(folder, "ray"))
         elif not ray.is_initialized():
             ray.init(address=address, log_to_driver=False)
         nodes = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
@@ -67,7 +74,28 @@ def connected(address: str | None, threads: int | None) -> Iterator[Cluster]:
             # Ctrl-C has to wait until the cluster's processes have ended: a second or two.
             with Interrupt():
                 ray.shutdown()
+                # Before the token's file is gone, which Ray would look for again.
+                _authenticate(before)
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _demand_token(folder: str) -> None:
+    """Whom the cluster takes: loopback is open to every user of the machine, and who reaches a cluster runs code on it."""
+    path = os.path.join(folder, "token")
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_hex(32))
+    _authenticate({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": None, "RAY_AUTH_TOKEN_PATH": path})
+
+
+def _authenticate(settings: dict[str, str | None]) -> None:
+    """Sets these variables, and has Ray read them again."""
+    from ray._raylet import AuthenticationTokenLoader, Config
+
+    for name, value in settings.items():
+        os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+    Config.initialize("")
+    AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _start(ray: Any, folder: str) -> None:

@@ -1,0 +1,125 @@
+//! Whether an object is what its metadata says. Who may write to a bucket may write any metadata there, so before an
+//! object is passed over, so much is looked at as one request shows:
+//!
+//! | the output is | looked at |
+//! |---|---|
+//! | encrypted | its length, and whether its first segment opens with the key that seals (and with the bound path) |
+//! | plaintext | its length |
+//!
+//! What this cannot show: that the segments behind the first open, and which plaintext there is.
+
+use crate::errand::Work;
+use crate::existing::{Ended, Stored};
+use crate::listing::Object;
+use crate::run::Context;
+use crate::source::{self, Home};
+use bytes::Bytes;
+use cipherloom::Error;
+use std::sync::Arc;
+
+/// Passes over an object whose output is there already, as that one's metadata says.
+///
+/// # Errors
+/// [`Error::OutputConflict`] if it cannot be that output.
+pub(crate) async fn claimed(
+    context: &Context,
+    object: &Object,
+    stored: Stored,
+    bound: &[u8],
+) -> Result<Ended, Error> {
+    let conflict = |reason: &str| Err(Error::OutputConflict { reason: reason.to_owned() });
+    if !fits(&context.errand.work, object.size, stored.size) {
+        return conflict("its metadata says that it was made from this source, but its length does not fit");
+    }
+    let place = context.errand.destination.clone();
+    let (Some(place), Some(_)) = (place, context.errand.work.borrowed().sealing()) else {
+        return Ok(Ended::Skipped);
+    };
+    let output = Object::new(context.errand.output_path(&object.path)?, stored.size, stored.e_tag);
+    match begins(context, &Home { place, tree: None }, &output, bound).await {
+        Ok(true) => Ok(Ended::Skipped),
+        Ok(false) => {
+            conflict("its metadata says that it was made under this key, but it does not open with it")
+        }
+        Err(Error::SourceChanged | Error::SourceShrank) => conflict("it was changed meanwhile"),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a source of one length can become an output of the other.
+fn fits(work: &Work, source: u64, output: u64) -> bool {
+    match work {
+        Work::Encrypt(format) => format.layout().ciphertext_len(source) == output,
+        Work::Decrypt(format) | Work::Verify(format) => format.can_hold(source, output),
+        Work::Rekey { from, to } => {
+            to.layout().plaintext_len(output).is_ok_and(|plaintext| from.can_hold(source, plaintext))
+        }
+        Work::Copy => source == output,
+    }
+}
+
+/// Reads an object's beginning, and tells whether it opens with the key that seals.
+pub(crate) async fn begins(
+    context: &Context,
+    home: &Home,
+    object: &Object,
+    bound: &[u8],
+) -> Result<bool, Error> {
+    let Some(wanted) = context.errand.work.borrowed().sealing().map(|format| format.begin_len()) else {
+        return Ok(false);
+    };
+    let len = object.size.min(wanted);
+    let _share = context.share(2 * len).await?;
+    let begin = match len {
+        0 => Bytes::new(),
+        _ => source::read(home, object, 0..len).await?.bytes,
+    };
+    opens(context, begin, len == object.size, bound).await
+}
+
+/// Whether a stream that begins so, and is no longer if it `is_whole`, opens with the key that seals.
+pub(crate) async fn opens(
+    context: &Context,
+    begin: Bytes,
+    is_whole: bool,
+    bound: &[u8],
+) -> Result<bool, Error> {
+    let (errand, bound) = (Arc::clone(&context.errand), bound.to_owned());
+    context
+        .ciphers
+        .run(move |_| match errand.work.borrowed().sealing() {
+            Some(format) => format.opens_with_primary(&bound, &begin, is_whole),
+            None => Ok(false),
+        })
+        .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cipherloom::key::{Keyset, Template};
+    use cipherloom::{Backend, Format};
+
+    fn tink(template: &str) -> Arc<Format> {
+        let template: Template = template.parse().unwrap();
+        Arc::new(Format::tink(Keyset::generate(template).unwrap(), Backend::Soft).unwrap())
+    }
+
+    #[test]
+    fn lengths_fit_only_what_can_have_been_made() {
+        let (small, large) = (tink("AES256_GCM_HKDF_4KB"), tink("AES128_CTR_HMAC_SHA256_1MB"));
+        for len in [0, 1, 4096, 70_000, 3_000_000] {
+            let sealed = |format: &Format| format.layout().ciphertext_len(len);
+            let rekeying = Work::Rekey { from: Arc::clone(&small), to: Arc::clone(&large) };
+            for (work, source, output) in [
+                (Work::Encrypt(Arc::clone(&small)), len, sealed(&small)),
+                (Work::Decrypt(Arc::clone(&small)), sealed(&small), len),
+                (rekeying, sealed(&small), sealed(&large)),
+                (Work::Copy, len, len),
+            ] {
+                assert!(fits(&work, source, output), "{work:?} {len}");
+                assert!(!fits(&work, source, output + 1), "{work:?} {len}");
+            }
+        }
+    }
+}
