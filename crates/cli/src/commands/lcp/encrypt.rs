@@ -5,6 +5,7 @@ use super::verdicts;
 use crate::arguments::{IfExistsArgument, LcpEncryptArguments, MachineArguments};
 use crate::commands::transform;
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Style;
@@ -57,6 +58,7 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
     if style == Style::Verbose {
         plan.reasons.iter().for_each(output::tell);
     }
+    let interrupt = Interrupt::listen();
     let (to_notifier, told) = channel::<Told>();
     let untold = AtomicU64::new(0);
     let ended = std::thread::scope(|scope| {
@@ -70,14 +72,21 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
                 }
             }
         });
-        let watch =
-            Watch { job: &job, progress: &progress, verdicts, notifier, told: Mutex::new(to_notifier) };
+        let watch = Watch {
+            job: &job,
+            progress: &progress,
+            verdicts,
+            notifier,
+            told: Mutex::new(to_notifier),
+            interrupt: &interrupt,
+        };
         let work = || protect::run(&job, &plan, &watch);
         match style {
             Style::Plain => progress.shown_during(sizes.iter().sum(), sizes.len() as u64, work),
             Style::Verbose | Style::Quiet | Style::Json => work(),
         }
     });
+    interrupt.check_run(true)?;
     let mut summary =
         ended.map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))?;
     summary.failed += found.unlisted.len() as u64;
@@ -118,11 +127,16 @@ struct Watch<'w> {
     verdicts: &'w Verdicts<'w>,
     notifier: Option<&'w Notifier>,
     told: Mutex<Sender<Told>>,
+    interrupt: &'w Interrupt,
 }
 
 impl Observer for Watch<'_> {
     fn advanced(&self, bytes: u64) {
         self.progress.count_bytes(bytes);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.is_raised()
     }
 
     fn ended(&self, event: &Event<'_>) {
