@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::borrow::Cow;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The characters of Unicode's category Cf (format, which has the bidirectional controls and tags), and the line and
 /// paragraph separators.
@@ -110,6 +110,16 @@ impl Serialize for JsonPath<'_> {
         map.serialize_entry("bytes", &STANDARD.encode(self.0.as_os_str().as_encoded_bytes()))?;
         map.end()
     }
+}
+
+/// For a field that holds a path.
+pub fn json_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    JsonPath(path).serialize(serializer)
+}
+
+/// For a field that may hold a path.
+pub fn json_paths<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_deref().map(JsonPath).serialize(serializer)
 }
 
 #[cfg(test)]

@@ -62,9 +62,11 @@ pub fn check_close() -> anyhow::Result<()> {
         use std::os::fd::AsFd;
         // Without a descriptor to spare nothing can be asked, and nothing else needs one any more.
         if let Ok(duplicate) = io::stdout().as_fd().try_clone_to_owned() {
-            nix::unistd::close(duplicate)
-                .map_err(io::Error::from)
-                .context("cannot write to standard output")?;
+            match nix::unistd::close(duplicate) {
+                // Closed, and interrupted by a signal: the file system has said nothing.
+                Ok(()) | Err(nix::errno::Errno::EINTR) => {}
+                Err(error) => return Err(io::Error::from(error)).context("cannot write to standard output"),
+            }
         }
     }
     Ok(())

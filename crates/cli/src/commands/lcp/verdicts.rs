@@ -1,12 +1,12 @@
 //! What a run over publications tells: a verdict for each book, and a sentence at the end.
 
-use crate::escape::{self, JsonPath};
+use crate::escape;
 use crate::output;
 use crate::progress::Progress;
 use crate::repeats::Repeats;
 use crate::report::Style;
 use cipherloom_lcp::protect::{Event, Outcome, Summary};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,23 +15,15 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug, Clone, Serialize)]
 pub struct Line {
     event: &'static str,
-    #[serde(serialize_with = "json_path")]
+    #[serde(serialize_with = "escape::json_path")]
     source: PathBuf,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "json_paths")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "escape::json_paths")]
     output: Option<PathBuf>,
     bytes: u64,
     #[serde(flatten)]
     done: Option<Done>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-}
-
-fn json_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    JsonPath(path).serialize(serializer)
-}
-
-fn json_paths<S: Serializer>(path: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
-    path.as_deref().map(JsonPath).serialize(serializer)
 }
 
 /// What is said of a book that was protected. Its key is in the key file and nowhere else.
