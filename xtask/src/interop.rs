@@ -9,8 +9,14 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// Programs that the stage drives, with the Debian package of each.
-const PROGRAMS: [(&str, &str); 5] =
-    [("age", "age"), ("openssl", "openssl"), ("mvn", "maven"), ("npm", "npm"), ("setpriv", "util-linux")];
+const PROGRAMS: [(&str, &str); 6] = [
+    ("age", "age"),
+    ("openssl", "openssl"),
+    ("mvn", "maven"),
+    ("npm", "npm"),
+    ("setpriv", "util-linux"),
+    ("strace", "strace"),
+];
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
