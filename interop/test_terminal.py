@@ -136,7 +136,7 @@ def test_the_progress_of_a_tree_fits_into_the_terminal(tmp_path, key, columns):
     child = at_terminal("encrypt", plain, tmp_path / "sealed", "--key", key, dimensions=(24, columns))
     child.expect(" %  ")
     time.sleep(0.5)
-    child.sendintr()
+    child.kill(signal.SIGINT)
     child.expect(pexpect.EOF)
     drawn = child.before.decode()
     child.close()
