@@ -92,6 +92,31 @@ fn a_signal_stops_a_tree_and_says_how_to_go_on() {
 const OTHERS: usize = 50;
 
 #[test]
+fn a_signal_stops_the_protection_of_books() {
+    for (signal, code, begin) in SIGNALS {
+        let folder = tempfile::tempdir().unwrap();
+        let books = folder.path().join("books");
+        fs::create_dir(&books).unwrap();
+        for number in 0..OTHERS {
+            let mut book = File::create(books.join(format!("{number}.pdf"))).unwrap();
+            book.write_all(b"%PDF-1.7\n").unwrap();
+            book.set_len(32 << 20).unwrap();
+        }
+        let line = "lcp encrypt books --out out --key-file keys.jsonl --jobs 1";
+        let mut child = cipherloom(folder.path(), line).spawn().unwrap();
+        let out = folder.path().join("out");
+        let complete = || fs::read_dir(&out).map_or(0, |entries| entries.count());
+        wait_until(&mut child, "one book is complete", |_| complete() > 0);
+        send(&child, signal);
+        let output = end(child);
+        assert_stopped(&output, code, begin, "what was complete stands; run again with --if-exists skip");
+        assert!((1..OTHERS).contains(&complete()), "{}", complete());
+        let records = fs::read_to_string(folder.path().join("keys.jsonl")).unwrap();
+        assert!(records.lines().count() >= complete(), "every book has its key");
+    }
+}
+
+#[test]
 fn a_signal_ends_the_wait_for_standard_input() {
     for (signal, code, begin) in SIGNALS {
         for (line, done) in [

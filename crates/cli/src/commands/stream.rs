@@ -49,7 +49,7 @@ pub fn from_standard_input(
             verified.context("standard input")?
         }
         Some(path) if path == Path::new("-") => watch
-            .to_output(0, |sink, observer| translate_stream(job.work, b"", &mut source, sink, observer))
+            .pass_to_output(0, |sink, observer| translate_stream(job.work, b"", &mut source, sink, observer))
             .context("standard input")?,
         Some(path) => {
             let interrupt = Interrupt::listen();
@@ -94,7 +94,9 @@ pub fn to_standard_output(
     }
     new_key.write()?;
     let summary = Watch::new(common)
-        .to_output(entry.size, |sink, observer| translate_stream(job.work, b"", &mut source, sink, observer))
+        .pass_to_output(entry.size, |sink, observer| {
+            translate_stream(job.work, b"", &mut source, sink, observer)
+        })
         .with_context(|| output::printable(&path))?;
     finish(verb, &summary, common)
 }
@@ -173,7 +175,7 @@ impl Watch {
     }
 
     /// Does `translate` with standard output as its sink; says in errors whether something has come out.
-    pub fn to_output(
+    pub fn pass_to_output(
         mut self,
         total: u64,
         translate: impl FnOnce(&mut dyn Write, &dyn Observer) -> Result<Summary, Error>,

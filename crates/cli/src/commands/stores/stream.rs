@@ -56,7 +56,7 @@ pub fn to_standard_output(
     let name = || output::printable(&inventory.place().address());
     let (_, bytes, _) = inventory.found();
     let read = Watch::new(run.common)
-        .to_output(bytes, |sink, observer| read_single(inventory, &errand, sink, observer));
+        .pass_to_output(bytes, |sink, observer| read_single(inventory, &errand, sink, observer));
     finish(run.verb, &read.with_context(name)?, run.common)
 }
 
