@@ -17,13 +17,17 @@ pub enum ExitCode {
     Key = 4,
     /// At least one entry's content is not authentic: damaged, tampered with, truncated, or made with another key.
     Unauthentic = 5,
-    /// Ctrl-C or SIGTERM stopped it.
+    /// The terminal or session ended (SIGHUP).
+    HungUp = 129,
+    /// Ctrl-C stopped it (SIGINT).
     Interrupted = 130,
+    /// SIGTERM stopped it.
+    Terminated = 143,
 }
 
 impl ExitCode {
     /// All codes with their meaning, for the manual page.
-    pub const ALL: [(ExitCode, &'static str); 7] = [
+    pub const ALL: [(ExitCode, &'static str); 9] = [
         (ExitCode::Success, "everything was done, or skipped as asked"),
         (ExitCode::Failure, "nothing was done; the message says why"),
         (ExitCode::Usage, "the arguments make no sense"),
@@ -33,9 +37,24 @@ impl ExitCode {
             ExitCode::Unauthentic,
             "at least one entry is not authentic (damaged, tampered with, truncated, or made with another key); others may be done",
         ),
-        (ExitCode::Interrupted, "Ctrl-C or SIGTERM stopped it; what was complete stands, nothing else does"),
+        (ExitCode::HungUp, "SIGHUP stopped it; what was complete stands, nothing else does"),
+        (ExitCode::Interrupted, "Ctrl-C (SIGINT) stopped it, likewise"),
+        (ExitCode::Terminated, "SIGTERM stopped it, likewise"),
     ];
+
+    /// The code for a signal that stopped the command: 128 and its number, as shells say it.
+    pub fn of_signal(signal: i32) -> ExitCode {
+        use signal_hook::consts::SIGTERM;
+        match signal {
+            SIGHUP => ExitCode::HungUp,
+            SIGTERM => ExitCode::Terminated,
+            _ => ExitCode::Interrupted,
+        }
+    }
 }
+
+/// Not every system has it.
+const SIGHUP: i32 = 1;
 
 impl From<ExitCode> for std::process::ExitCode {
     fn from(code: ExitCode) -> Self {
@@ -58,11 +77,13 @@ pub fn of(error: &anyhow::Error) -> ExitCode {
     if let Some(error) = error.downcast_ref::<cipherloom_lcp::Error>() {
         return of_class(error.class());
     }
+    if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
+        return ExitCode::of_signal(interrupted.signal);
+    }
     match error.downcast_ref::<Error>() {
         Some(error) if error.is_authentication() => ExitCode::Unauthentic,
         Some(error) if error.is_key() => ExitCode::Key,
         Some(error) if error.is_usage() => ExitCode::Usage,
-        _ if error.is::<Interrupted>() => ExitCode::Interrupted,
         _ if error.is::<UsageError>() => ExitCode::Usage,
         _ if error.is::<KeyError>() => ExitCode::Key,
         _ => ExitCode::Failure,
@@ -71,11 +92,23 @@ pub fn of(error: &anyhow::Error) -> ExitCode {
 
 /// A signal stopped the run; with what was done by then, in words.
 #[derive(Debug, thiserror::Error)]
-#[error("stopped; {0}")]
-pub struct Interrupted(pub &'static str);
+pub struct Interrupted {
+    /// The signal's number.
+    pub signal: i32,
+    pub done: &'static str,
+}
 
-impl Interrupted {
-    pub const CODE: i32 = ExitCode::Interrupted as i32;
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        text.write_str("stopped")?;
+        match ExitCode::of_signal(self.signal) {
+            ExitCode::HungUp => text.write_str(" by SIGHUP")?,
+            ExitCode::Terminated => text.write_str(" by SIGTERM")?,
+            // Whoever presses Ctrl-C knows.
+            _ => {}
+        }
+        if self.done.is_empty() { Ok(()) } else { write!(text, "; {}", self.done) }
+    }
 }
 
 /// The code for a class of trouble with publications or licences.
@@ -115,12 +148,16 @@ mod tests {
 
     #[test]
     fn the_table_is_complete_and_in_order() {
-        let (last, others) = ExitCode::ALL.split_last().expect("codes");
-        for (position, (code, _)) in others.iter().enumerate() {
+        let (numbered, signals) = ExitCode::ALL.split_at(6);
+        for (position, (code, _)) in numbered.iter().enumerate() {
             assert_eq!(*code as usize, position);
         }
-        // As shells say it of a program that an interrupt has ended: 128 and the signal's number.
-        assert_eq!(last.0 as usize, 128 + 2);
+        // As shells say it of a program that a signal has ended: 128 and the signal's number.
+        for ((code, _), signal) in signals.iter().zip([1, 2, 15]) {
+            assert_eq!(*code as i32, 128 + signal);
+            assert_eq!(ExitCode::of_signal(signal), *code);
+        }
+        assert_eq!(signals.len(), 3);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod arguments;
 mod cache;
 mod commands;
 mod device;
+mod escape;
 mod exit_code;
 mod interrupt;
 mod keys;
@@ -12,8 +13,12 @@ mod open_files;
 mod output;
 mod passphrase;
 mod progress;
+mod repeats;
 mod report;
 mod secrecy;
+mod standard;
+#[cfg(unix)]
+mod terminal;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -26,8 +31,7 @@ fn main() -> std::process::ExitCode {
             let error = arguments::with_missing_destination(error);
             // Help and version are printed this way too, and are no error.
             let code = if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success };
-            let _ = error.print();
-            return code.into();
+            return print_usage(&error, code).into();
         }
     };
     if arguments.command.is_quiet() {
@@ -35,16 +39,47 @@ fn main() -> std::process::ExitCode {
     }
     secrecy::forbid_core_dumps();
     open_files::allow_many();
-    let ended = run(arguments.command);
+    let ended = interrupt::start().and_then(|()| run(arguments.command));
     device::dismiss();
-    match ended {
-        Ok(code) => code.into(),
+    // A verdict that nobody could read is none.
+    let written = output::finish();
+    let code = match &ended {
+        Ok(code) => *code,
         Err(error) => {
-            if !output::is_broken_pipe(&error) {
-                output::tell(format_args!("cipherloom: {}", output::message(&error)));
-            }
-            exit_code::of(&error).into()
+            report(error);
+            exit_code::of(error)
         }
+    };
+    match written {
+        Err(error) if ended.is_ok() => {
+            report(&error);
+            if code == ExitCode::Success { ExitCode::Failure } else { code }
+        }
+        _ => code,
+    }
+    .into()
+}
+
+fn report(error: &anyhow::Error) {
+    if !output::is_broken_pipe(error) {
+        output::tell(format_args!("cipherloom: {}", output::message(error)));
+    }
+}
+
+/// Prints what the parser of the arguments has to say.
+fn print_usage(error: &clap::Error, code: ExitCode) -> ExitCode {
+    // It quotes arguments, which may be names that a shell's pattern found.
+    let has_escapes = std::env::args_os().any(|argument| {
+        let text = argument.to_string_lossy();
+        escape::line(&text) != text
+    });
+    if has_escapes {
+        output::tell_lines(&error.render().to_string());
+        return code;
+    }
+    match error.print() {
+        Err(_) if code == ExitCode::Success => ExitCode::Failure,
+        _ => code,
     }
 }
 

@@ -1,36 +1,64 @@
 //! Where words go: lines for people, text for programs, and the numbers in them.
 //!
 //! Nothing here panics because a reader has gone away, as `println!` would: `cipherloom … | head -1` ends quietly.
+//! All that is printed comes through here, and here it is made harmless ([`crate::escape`]).
 
+use crate::{escape, standard};
 use anyhow::Context;
 use serde::Serialize;
 use std::fmt::{Display, Write as _};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-/// Prints text to standard output.
+/// The first error of writing to standard output.
+static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
+
+/// Prints lines to standard output. Untrusted parts must be in one line each ([`escape::line`]), or they could forge others.
 ///
 /// # Errors
-/// If it cannot be written; a reader that has gone away has seen what it wanted, and is no error.
+/// If they cannot be written, which [`finish`] says again; a reader that has gone away has seen what it wanted, and is
+/// no error.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write to standard output")
-        }
-        _ => Ok(()),
+    let written = stdout.write_all(escape::lines(text).as_bytes()).and_then(|()| stdout.flush());
+    let Err(error) = written else { return Ok(()) };
+    if error.kind() == ErrorKind::BrokenPipe {
+        return Ok(());
     }
+    let again = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+    LOST.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(again);
+    Err(error).context(CANNOT_WRITE)
+}
+
+const CANNOT_WRITE: &str = "cannot write to standard output";
+
+/// At the end of the command: whether all that was printed arrived.
+///
+/// # Errors
+/// If something could not be written, or is lost with the closing of standard output.
+pub fn finish() -> anyhow::Result<()> {
+    if let Some(error) = LOST.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error).context(CANNOT_WRITE);
+    }
+    standard::check_close()
 }
 
 /// Prints a value as one line of JSON, its fields in the order of their declaration; errors as [`print`].
 pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
-    print(&(serde_json::to_string(value)? + "\n"))
+    print(&(escape::json(&serde_json::to_string(value)?).into_owned() + "\n"))
 }
 
 /// A line to standard error, whole even if other threads write too.
 pub fn tell(line: impl Display) {
-    let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+    let line = line.to_string();
+    let _ = io::stderr().lock().write_all(format!("{}\n", escape::line(&line)).as_bytes());
+}
+
+/// Lines to standard error, as [`print`] writes them.
+pub fn tell_lines(text: &str) {
+    let _ = io::stderr().lock().write_all(format!("{}\n", escape::lines(text.trim_end())).as_bytes());
 }
 
 /// Whether the user wants errors only.
@@ -75,10 +103,9 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| cause.downcast_ref().is_some_and(is_broken))
 }
 
-/// A path in one line: control characters are escaped, bytes that are no text replaced.
+/// A path in one line ([`escape::path`]).
 pub fn printable(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    if text.chars().any(char::is_control) { text.escape_debug().to_string() } else { text.into_owned() }
+    escape::path(path)
 }
 
 /// Bytes as a person reads them.

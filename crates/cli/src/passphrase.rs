@@ -1,7 +1,7 @@
 //! Where a passphrase comes from: a file, the environment, or a prompt. Never an argument, which others can list.
 
 use crate::exit_code::{no_key, usage};
-use crate::{keys, output};
+use crate::{escape, keys, output};
 use anyhow::Context;
 use cipherloom::key::Passphrase;
 use std::io::{ErrorKind, IsTerminal, Read};
@@ -57,7 +57,7 @@ fn ask_twice(prompt: &str) -> anyhow::Result<Passphrase> {
     if *first != *second {
         return Err(no_key("the two passphrases differ; nothing was written, try again"));
     }
-    Ok(Passphrase::new(first.as_bytes())?)
+    Ok(Passphrase::new(&first)?)
 }
 
 fn given(file: Option<&Path>, at_end: Return) -> anyhow::Result<Option<Passphrase>> {
@@ -132,17 +132,25 @@ fn first_line(source: &mut impl Read) -> anyhow::Result<Zeroizing<Vec<u8>>> {
 const LONGEST_LINE: usize = 4096;
 
 fn ask(prompt: &str) -> anyhow::Result<Passphrase> {
-    Ok(Passphrase::new(read_hidden(prompt)?.as_bytes())?)
+    Ok(Passphrase::new(&read_hidden(prompt)?)?)
 }
 
-fn read_hidden(prompt: &str) -> anyhow::Result<Zeroizing<String>> {
+fn read_hidden(prompt: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
     // Prompt and answer go by /dev/tty: that one of these is a terminal says that somebody sits there.
     if !std::io::stderr().is_terminal() && !std::io::stdin().is_terminal() {
         return Err(no_key(format!(
             "a passphrase is needed and there is no terminal to ask at; give --passphrase-file FILE or set {VARIABLE}"
         )));
     }
-    rpassword::prompt_password(prompt)
-        .map(Zeroizing::new)
-        .context("cannot ask for the passphrase; give --passphrase-file FILE")
+    ask_hidden(&escape::line(prompt)).context("cannot ask for the passphrase; give --passphrase-file FILE")
+}
+
+#[cfg(unix)]
+fn ask_hidden(prompt: &str) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    crate::terminal::ask(prompt)
+}
+
+#[cfg(not(unix))]
+fn ask_hidden(prompt: &str) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    Ok(Zeroizing::new(rpassword::prompt_password(prompt)?.into_bytes()))
 }

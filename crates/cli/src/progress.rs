@@ -12,7 +12,11 @@ use std::time::{Duration, Instant};
 const QUIET_FIRST: Duration = Duration::from_millis(250);
 const REDRAW: Duration = Duration::from_millis(100);
 
-const TEMPLATE: &str = "{bar:16.cyan/dim} {percent:>3} %  {msg}";
+/// `wide_msg` is cut off where the terminal ends: a line that wraps could not be drawn over.
+const TEMPLATE: &str = "{percent:>3} %  {wide_msg}";
+
+/// Where nobody knows how much there is.
+const ENDLESS: &str = "{spinner} {wide_msg}";
 
 /// How far a run has come. The workers only add to the counters.
 #[derive(Debug, Default)]
@@ -43,7 +47,7 @@ impl Progress {
     }
 
     /// Does `work`; meanwhile, if standard error is a terminal, draws the line from a thread of its own, and removes
-    /// it at the end.
+    /// it at the end. `total_bytes` is 0 where nobody knows.
     pub fn shown_during<T>(&self, total_bytes: u64, total_files: u64, work: impl FnOnce() -> T) -> T {
         self.shown_while_listed(&|| (total_files, total_bytes, true), work)
     }
@@ -72,25 +76,33 @@ impl Progress {
         if !goes_on(QUIET_FIRST) {
             return;
         }
+        let template = if found().1 == 0 { ENDLESS } else { TEMPLATE };
         let bar = self.bar.get_or_init(|| {
             let bar = ProgressBar::with_draw_target(Some(found().1), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template(TEMPLATE);
+            let style = ProgressStyle::with_template(template);
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
+        let mut pace = Pace::default();
         loop {
             let (total_files, total_bytes, is_all) = found();
-            let bytes = self.bytes.load(Ordering::Relaxed).min(total_bytes);
-            let files = self.files.load(Ordering::Relaxed);
-            let mut line = figures(bytes, total_bytes, files, total_files, start.elapsed());
-            if !is_all {
-                // How much is left nobody knows yet.
-                let known = line.rfind("/s").map_or(line.len(), |end| end + 2);
-                line.truncate(known);
-                line.push_str("  listing");
-            }
-            bar.set_length(total_bytes);
+            let (bytes, files) = (self.bytes.load(Ordering::Relaxed), self.files.load(Ordering::Relaxed));
+            let elapsed = start.elapsed().as_secs_f64();
+            let line = if template == ENDLESS {
+                format!("{}  {}/s", output::size(bytes), output::size((bytes as f64 / elapsed) as u64))
+            } else {
+                let bytes = bytes.min(total_bytes);
+                pace.learn(elapsed, files, bytes);
+                let left = match is_all {
+                    true => pace.left(total_files.saturating_sub(files), total_bytes - bytes),
+                    // How much is left nobody knows yet.
+                    false => Left::Listing,
+                };
+                bar.set_length(total_bytes);
+                bar.set_position(bytes);
+                figures(bytes, total_bytes, files, total_files, elapsed, left)
+            };
             bar.set_message(line);
-            bar.set_position(bytes);
+            bar.tick();
             if !goes_on(REDRAW) {
                 return bar.finish_and_clear();
             }
@@ -98,20 +110,86 @@ impl Progress {
     }
 }
 
-/// The line's words. The rate is the run's so far: entries differ too much for a moment's rate to tell the time left.
-fn figures(bytes: u64, total_bytes: u64, files: u64, total_files: u64, elapsed: Duration) -> String {
-    let rate = bytes as f64 / elapsed.as_secs_f64();
-    let left = match ((total_bytes - bytes) as f64 / rate).ceil() {
-        seconds if seconds < 100.0 => format!("  {seconds} s left"),
-        seconds if seconds.is_finite() => format!("  {} min left", (seconds / 60.0).ceil()),
-        _ => String::new(),
+/// How long the rest takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Left {
+    Seconds(f64),
+    Unknown,
+    Listing,
+}
+
+/// What a file and what a byte costs, learnt from the run so far: the least squares of `seconds = a files + b bytes` over
+/// the steps between redraws, the latest counting most. A tree often begins with its large files and ends with its small
+/// ones, for which the rate in bytes says nothing.
+#[derive(Debug, Default)]
+struct Pace {
+    last: (f64, f64, f64),
+    files_files: f64,
+    files_bytes: f64,
+    bytes_bytes: f64,
+    files_seconds: f64,
+    bytes_seconds: f64,
+}
+
+impl Pace {
+    /// What a step counts for after the next one. Half is forgotten after seven seconds.
+    const MEMORY: f64 = 0.99;
+
+    fn learn(&mut self, elapsed: f64, files: u64, bytes: u64) {
+        let now = (elapsed, files as f64, bytes as f64);
+        let (seconds, files, bytes) = (now.0 - self.last.0, now.1 - self.last.1, now.2 - self.last.2);
+        self.last = now;
+        for (sum, product) in [
+            (&mut self.files_files, files * files),
+            (&mut self.files_bytes, files * bytes),
+            (&mut self.bytes_bytes, bytes * bytes),
+            (&mut self.files_seconds, files * seconds),
+            (&mut self.bytes_seconds, bytes * seconds),
+        ] {
+            *sum = *sum * Self::MEMORY + product;
+        }
+    }
+
+    /// The time for so many more files and bytes.
+    fn left(&self, files: u64, bytes: u64) -> Left {
+        let (files, bytes) = (files as f64, bytes as f64);
+        let determinant = self.files_files * self.bytes_bytes - self.files_bytes * self.files_bytes;
+        let a = (self.files_seconds * self.bytes_bytes - self.bytes_seconds * self.files_bytes) / determinant;
+        let b = (self.bytes_seconds * self.files_files - self.files_seconds * self.files_bytes) / determinant;
+        // Steps that are all alike do not say what costs the time; then the slower of the two explanations holds.
+        let is_known = determinant > 1e-6 * self.files_files * self.bytes_bytes && a >= 0.0 && b >= 0.0;
+        let seconds = if is_known {
+            a * files + b * bytes
+        } else {
+            let alone = |left: f64, seconds: f64, squares: f64| match squares {
+                0.0 => 0.0,
+                _ => left * seconds / squares,
+            };
+            alone(files, self.files_seconds, self.files_files).max(alone(
+                bytes,
+                self.bytes_seconds,
+                self.bytes_bytes,
+            ))
+        };
+        if seconds > 0.0 { Left::Seconds(seconds) } else { Left::Unknown }
+    }
+}
+
+/// The line's words, the most important first: a narrow terminal cuts off the rest.
+fn figures(bytes: u64, total_bytes: u64, files: u64, total_files: u64, elapsed: f64, left: Left) -> String {
+    let left = match left {
+        Left::Seconds(seconds) if seconds < 100.0 => format!("  {} s left", seconds.ceil()),
+        Left::Seconds(seconds) if seconds < 6000.0 => format!("  {} min left", (seconds / 60.0).ceil()),
+        Left::Seconds(seconds) => format!("  {} h left", (seconds / 3600.0).ceil()),
+        Left::Unknown => String::new(),
+        Left::Listing => "  listing".to_owned(),
     };
     format!(
-        "{} of {}  {files}/{}  {}/s{left}",
+        "{}/{}  {files}/{}{left}  {}/s",
         output::size(bytes),
         output::size(total_bytes),
         output::count(total_files, "file"),
-        output::size(rate as u64),
+        output::size((bytes as f64 / elapsed) as u64),
     )
 }
 
@@ -121,12 +199,59 @@ mod tests {
 
     #[test]
     fn the_line_reads_well_at_every_moment() {
-        let second = Duration::from_secs(1);
-        assert_eq!(figures(0, 1 << 30, 0, 1, second), "0 B of 1.0 GiB  0/1 file  0 B/s");
-        assert_eq!(figures(0, 0, 3, 9, second), "0 B of 0 B  3/9 files  0 B/s");
-        let line = figures(1 << 20, 3 << 20, 1, 9, second);
-        assert_eq!(line, "1.0 MiB of 3.0 MiB  1/9 files  1.0 MiB/s  2 s left");
-        let line = figures(1 << 20, 1 << 30, 1, 9, second);
-        assert_eq!(line, "1.0 MiB of 1.0 GiB  1/9 files  1.0 MiB/s  18 min left");
+        let line = figures(0, 1 << 30, 0, 1, 1.0, Left::Unknown);
+        assert_eq!(line, "0 B/1.0 GiB  0/1 file  0 B/s");
+        let line = figures(1 << 20, 3 << 20, 1, 9, 1.0, Left::Seconds(1.5));
+        assert_eq!(line, "1.0 MiB/3.0 MiB  1/9 files  2 s left  1.0 MiB/s");
+        let line = figures(1 << 20, 1 << 30, 1, 9, 1.0, Left::Seconds(1070.0));
+        assert_eq!(line, "1.0 MiB/1.0 GiB  1/9 files  18 min left  1.0 MiB/s");
+        let line = figures(1 << 20, 1 << 30, 1, 9, 1.0, Left::Listing);
+        assert_eq!(line, "1.0 MiB/1.0 GiB  1/9 files  listing  1.0 MiB/s");
+    }
+
+    #[test]
+    fn a_line_fits_into_eighty_columns() {
+        let gib = 1 << 30;
+        let line = figures(1023 * gib, 1023 * gib, 999_999, 1_000_000, 1e3, Left::Seconds(5999.0));
+        // The percentage takes 7.
+        assert!(7 + line.len() <= 80, "{}: {line}", line.len());
+    }
+
+    /// Steps of a tenth of a second, in which so many files and bytes pass.
+    fn pace(steps: impl IntoIterator<Item = (u64, u64)>) -> Pace {
+        let mut pace = Pace::default();
+        let (mut elapsed, mut files, mut bytes) = (0.0, 0, 0);
+        for (more_files, more_bytes) in steps {
+            elapsed += 0.1;
+            files += more_files;
+            bytes += more_bytes;
+            pace.learn(elapsed, files, bytes);
+        }
+        pace
+    }
+
+    fn seconds(left: Left) -> f64 {
+        if let Left::Seconds(seconds) = left { seconds } else { panic!("{left:?}") }
+    }
+
+    #[test]
+    fn small_files_are_not_forgotten_for_their_few_bytes() {
+        // 2 ms a file and 1 ns a byte: at first large files, then the first of 27,000 small ones.
+        let large = std::iter::repeat_n((0, 100_000_000), 50);
+        let pace = pace(large.chain(std::iter::repeat_n((50, 50_000), 5)));
+        let left = seconds(pace.left(27_000, 27_000_000));
+        assert!((50.0..60.0).contains(&left), "{left}");
+    }
+
+    #[test]
+    fn a_large_file_is_not_forgotten_for_being_one() {
+        let pace = pace((0..50).map(|step| (40 + step % 7, 40_000 * (1 + step % 3))));
+        let left = seconds(pace.left(1, 10_000_000_000));
+        assert!(left > 60.0, "{left}");
+    }
+
+    #[test]
+    fn the_first_moment_promises_nothing() {
+        assert_eq!(pace([(0, 0)]).left(9, 9), Left::Unknown);
     }
 }

@@ -1,10 +1,11 @@
 //! What a run tells: an event for each entry, and a summary at its end, for people or as JSON lines.
 
+use crate::escape::JsonPath;
 use crate::output;
 use crate::progress::Progress;
+use crate::repeats::Repeats;
 use cipherloom::{Dropped, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
 use serde::Serialize;
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// How much is printed.
@@ -22,10 +23,32 @@ pub enum Style {
 
 /// Prints a run's events as they come, and counts its progress.
 pub struct Printer<'p> {
-    pub style: Style,
-    pub progress: &'p Progress,
+    style: Style,
+    progress: &'p Progress,
     /// Whether files are re-keyed where they are.
-    pub in_place: bool,
+    in_place: bool,
+    repeats: Repeats,
+}
+
+impl<'p> Printer<'p> {
+    pub fn new(style: Style, progress: &'p Progress, in_place: bool) -> Printer<'p> {
+        Printer { style, progress, in_place, repeats: Repeats::default() }
+    }
+
+    /// Tells of the errors that were only counted.
+    pub fn end(&self) {
+        self.repeats.end("--verbose");
+    }
+
+    /// Whether an event is told: all of them, but for the same cause only so many errors.
+    fn tells(&self, event: &Event<'_>) -> bool {
+        match &event.outcome {
+            Outcome::Failed(error) if self.style != Style::Verbose => {
+                self.repeats.is_told(&error.to_string())
+            }
+            _ => true,
+        }
+    }
 }
 
 impl Observer for Printer<'_> {
@@ -45,7 +68,7 @@ impl Observer for Printer<'_> {
         if self.style == Style::Json {
             // Where nothing can be written any more, the summary will tell.
             let _ = output::print_json(&EventLine::new(event));
-        } else {
+        } else if self.tells(event) {
             self.progress.aside(|| output::tell(sentence(event, self.in_place)));
         }
     }
@@ -73,9 +96,9 @@ pub fn foretell(tree: &Tree, job: &Job<'_>, style: Style) -> anyhow::Result<()> 
     #[derive(Serialize)]
     struct Foretold<'f> {
         event: &'static str,
-        source: Cow<'f, str>,
+        source: JsonPath<'f>,
         #[serde(skip_serializing_if = "Option::is_none")]
-        output: Option<Cow<'f, str>>,
+        output: Option<JsonPath<'f>>,
         bytes: u64,
     }
     for entry in &tree.entries {
@@ -84,8 +107,7 @@ pub fn foretell(tree: &Tree, job: &Job<'_>, style: Style) -> anyhow::Result<()> 
         let output = job.names_output(&entry.name).zip(job.destination.as_ref());
         let output = output.map(|(name, folder)| folder.join(relative.with_file_name(name)));
         if style == Style::Json {
-            let output = output.as_ref().map(|output| output.to_string_lossy());
-            let source = source.to_string_lossy();
+            let (source, output) = (JsonPath(&source), output.as_deref().map(JsonPath));
             output::print_json(&Foretold { event: "planned", source, output, bytes: entry.size })?;
         } else {
             let output =
@@ -96,13 +118,13 @@ pub fn foretell(tree: &Tree, job: &Job<'_>, style: Style) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// An event in JSON. Names that are no text lose what is none.
+/// An event in JSON.
 #[derive(Serialize)]
-struct EventLine {
+struct EventLine<'e> {
     event: &'static str,
-    source: String,
+    source: JsonPath<'e>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<String>,
+    output: Option<JsonPath<'e>>,
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_bytes: Option<u64>,
@@ -112,12 +134,12 @@ struct EventLine {
     unauthentic: Option<bool>,
 }
 
-impl EventLine {
-    fn new(event: &Event<'_>) -> EventLine {
+impl<'e> EventLine<'e> {
+    fn new(event: &Event<'e>) -> EventLine<'e> {
         let mut line = EventLine {
             event: "done",
-            source: event.source.to_string_lossy().into_owned(),
-            output: event.output.map(|output| output.to_string_lossy().into_owned()),
+            source: JsonPath(event.source),
+            output: event.output.map(JsonPath),
             bytes: event.bytes,
             output_bytes: None,
             error: None,

@@ -218,9 +218,10 @@ fn calibrated_devices_are_spoken_of_without_a_driver_until_drivers_change() {
         lines[verdict].ends_with(" of the CPU") && lines[verdict - 2].starts_with("wgpu      "),
         "{planned}"
     );
-    for (line, what) in
-        lines[verdict + 1..].iter().zip(["there and back", "moving alone", "kernel alone", "the CPU"])
-    {
+    let figures = ["there and back", "moving alone", "kernel alone", "the CPU"];
+    let told_figures = &lines[verdict + 1..];
+    assert!(told_figures.len() >= figures.len(), "{planned}");
+    for (line, what) in told_figures.iter().zip(figures) {
         let (rate, unit) = line[28..].trim().split_once(' ').unwrap();
         assert!(line[12..].starts_with(what) && unit.contains("iB/s, "), "{planned}");
         let digits: String = rate.chars().filter(char::is_ascii_digit).collect();

@@ -36,8 +36,9 @@ pub fn show(
 ) -> anyhow::Result<ExitCode> {
     let progress = Progress::default();
     let in_place = cipherloom::is_in_place(&tree, job);
-    let printer = Printer { style, progress: &progress, in_place };
+    let printer = Printer::new(style, &progress, in_place);
     let left_out = leave_out(&mut tree, job, &printer, lists);
+    printer.end();
     let plan = job.plan(&tree, machine, threads);
     device::settle(&plan);
     if lists {

@@ -1,6 +1,7 @@
 //! `cipherloom inspect`: what can be told of a file without its key.
 
 use crate::arguments::InspectArguments;
+use crate::escape::JsonPath;
 use crate::exit_code::{ExitCode, usage};
 use crate::output;
 use anyhow::Context;
@@ -20,11 +21,15 @@ pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
         ));
     }
     let path = output::printable(&arguments.file);
-    let file = File::open(&arguments.file).with_context(|| path.clone())?;
-    let metadata = file.metadata().with_context(|| path.clone())?;
+    // Before it is opened: a FIFO without a writer would never open.
+    let metadata = std::fs::metadata(&arguments.file).with_context(|| path.clone())?;
     if metadata.is_dir() {
         return Err(usage(format!("{path}: a folder; name one file in it")));
     }
+    if !metadata.is_file() {
+        return Err(usage(format!("{path}: a FIFO, socket or device, which has no length; name a file")));
+    }
+    let file = File::open(&arguments.file).with_context(|| path.clone())?;
     let length = metadata.len();
     let mut head = Vec::new();
     file.take(RECOGNISE_LEN as u64).read_to_end(&mut head).with_context(|| path.clone())?;
@@ -33,7 +38,7 @@ pub fn run(arguments: &InspectArguments) -> anyhow::Result<ExitCode> {
     if arguments.json {
         let findings: Vec<Value> = findings.iter().map(|finding| finding_json(finding, &key_rows)).collect();
         output::print_json(
-            &json!({ "file": arguments.file.to_string_lossy(), "bytes": length, "findings": findings }),
+            &json!({ "file": JsonPath(&arguments.file), "bytes": length, "findings": findings }),
         )?;
         return Ok(ExitCode::Success);
     }

@@ -4,12 +4,15 @@ use super::keygen::FirstKey;
 use super::transform::style;
 use crate::arguments::CommonArguments;
 use crate::exit_code::{ExitCode, usage};
+use crate::interrupt::{self, Interrupt};
 use crate::output;
-use crate::report::{Report, Style};
+use crate::progress::Progress;
+use crate::report::{Printer, Report, Style};
+use crate::standard::{self, Input};
 use anyhow::Context;
-use cipherloom::{Error, IfExists, Job, Summary, Tree, Unobserved, translate_stream, translate_to_file};
+use cipherloom::{Error, IfExists, Job, Observer, Summary, Tree, translate_stream, translate_to_file};
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 /// Bytes that standard output gathers before a system call.
@@ -32,28 +35,37 @@ pub fn from_standard_input(
     {
         return Err(Error::OutputExists).with_context(|| output::printable(path));
     }
-    if job.destination.as_deref() == Some(Path::new("-")) && feeds_itself(&io::stdin()) {
+    let mut source = Input::open()?;
+    if job.destination.as_deref() == Some(Path::new("-")) && feeds_itself(&source) {
         return Err(usage(format!("standard input: {FEEDS_ITSELF}")));
     }
     new_key.write()?;
-    let mut source = io::stdin().lock();
+    let watch = Watch::new(common);
     let summary = match job.destination.as_deref() {
         None => {
-            let summary = translate(job, &mut source, &mut io::sink()).context("standard input")?;
-            // Nothing else speaks for a verification.
-            Report::of_stream(&summary).print(verb, style(common))?;
-            return Ok(ExitCode::Success);
+            interrupt::at_once("nothing is verified");
+            let verified = watch.during(0, |observer| {
+                translate_stream(job.work, b"", &mut source, &mut io::sink(), observer)
+            });
+            verified.context("standard input")?
         }
-        Some(path) if path == Path::new("-") => {
-            to_output(|sink| translate(job, &mut source, sink)).context("standard input")?
+        Some(path) if path == Path::new("-") => watch
+            .pass_to_output(0, |sink, observer| translate_stream(job.work, b"", &mut source, sink, observer))
+            .context("standard input")?,
+        Some(path) => {
+            let interrupt = Interrupt::listen();
+            let written = watch.during(0, |observer| {
+                translate_to_file(job, &mut source, path, &interrupt.watching(observer))
+            });
+            written
+                .inspect_err(|_| {
+                    if path.symlink_metadata().is_err() {
+                        new_key.take_back();
+                    }
+                })
+                .or_else(|error| interrupt.check("nothing was written").and(Err(error.into())))
+                .with_context(|| format!("standard input to {}", output::printable(path)))?
         }
-        Some(path) => translate_to_file(job, &mut source, path, &Unobserved)
-            .inspect_err(|_| {
-                if path.symlink_metadata().is_err() {
-                    new_key.take_back();
-                }
-            })
-            .with_context(|| format!("standard input to {}", output::printable(path)))?,
     };
     finish(verb, &summary, common)
 }
@@ -82,8 +94,11 @@ pub fn to_standard_output(
         return Err(usage(format!("{}: {FEEDS_ITSELF}", output::printable(&path))));
     }
     new_key.write()?;
-    let summary =
-        to_output(|sink| translate(job, &mut source, sink)).with_context(|| output::printable(&path))?;
+    let summary = Watch::new(common)
+        .pass_to_output(entry.size, |sink, observer| {
+            translate_stream(job.work, b"", &mut source, sink, observer)
+        })
+        .with_context(|| output::printable(&path))?;
     finish(verb, &summary, common)
 }
 
@@ -101,7 +116,7 @@ pub fn refuse_standard_output(job: &Job<'_>, common: &CommonArguments) -> anyhow
     if job.work.sealing().is_some() && io::stdout().is_terminal() {
         return Err(usage("ciphertext is not for terminals; send standard output to a file or a pipe"));
     }
-    Ok(())
+    standard::refuse_closed_output()
 }
 
 /// Refuses a device, FIFO or socket as DST: a complete output takes its name, and would replace it.
@@ -149,16 +164,47 @@ fn feeds_itself<S>(_source: &S) -> bool {
     false
 }
 
-/// Does `translate` with standard output as its sink; says in errors whether something has come out.
-pub fn to_output(
-    translate: impl FnOnce(&mut dyn Write) -> Result<Summary, Error>,
-) -> anyhow::Result<Summary> {
-    let mut sink = Sink { output: io::stdout().lock(), has_begun: false };
-    let translated = translate(&mut io::BufWriter::with_capacity(OUTPUT_BUFFER, &mut sink));
-    translated.map_err(|error| {
-        let error = anyhow::Error::from(error);
-        if sink.has_begun { error.context("do not use what came out, it may be a part only") } else { error }
-    })
+/// What is shown while one stream passes.
+pub struct Watch {
+    style: Style,
+    progress: Progress,
+    shows_content: bool,
+}
+
+impl Watch {
+    pub fn new(common: &CommonArguments) -> Watch {
+        Watch { style: style(common), progress: Progress::default(), shows_content: false }
+    }
+
+    /// Does `work`, with a line on the terminal; `total`: its bytes, or 0 where nobody knows.
+    pub fn during<T>(&self, total: u64, work: impl FnOnce(&dyn Observer) -> T) -> T {
+        let printer = Printer::new(self.style, &self.progress);
+        match self.style {
+            // Beside content on the terminal, a line would be in its way.
+            Style::Plain if !self.shows_content => self.progress.shown_during(total, 1, || work(&printer)),
+            _ => work(&printer),
+        }
+    }
+
+    /// Does `translate` with standard output as its sink; says in errors whether something has come out.
+    pub fn pass_to_output(
+        mut self,
+        total: u64,
+        translate: impl FnOnce(&mut dyn Write, &dyn Observer) -> Result<Summary, Error>,
+    ) -> anyhow::Result<Summary> {
+        const PART: &str = "do not use what came out, it may be a part only";
+        // A reader that waits could hold a run up that asks for signals by itself, and nothing is to be taken back.
+        interrupt::at_once(PART);
+        self.shows_content = io::stdout().is_terminal();
+        let mut sink = Sink { output: io::stdout().lock(), has_begun: false };
+        let translated = self.during(total, |observer| {
+            translate(&mut io::BufWriter::with_capacity(OUTPUT_BUFFER, &mut sink), observer)
+        });
+        let translated = translated.map_err(anyhow::Error::from);
+        translated
+            .and_then(|summary| standard::check_close().map(|()| summary))
+            .map_err(|error| if sink.has_begun { error.context(PART) } else { error })
+    }
 }
 
 /// Standard output, and whether anything was written to it.
@@ -178,16 +224,8 @@ impl Write for Sink<'_> {
     }
 }
 
-fn translate(job: &Job<'_>, source: &mut dyn Read, sink: &mut dyn Write) -> Result<Summary, Error> {
-    translate_stream(job.work, b"", source, sink, &Unobserved)
-}
-
-/// What went to a pipe speaks for itself: the sentence is for who asks.
+/// The summary, as every run has one; standard error has room for it.
 pub fn finish(verb: &str, summary: &Summary, common: &CommonArguments) -> anyhow::Result<ExitCode> {
-    let style = style(common);
-    let is_silent = style == Style::Plain && summary.skipped == 0;
-    if !is_silent {
-        Report::of_stream(summary).print(verb, style)?;
-    }
+    Report::of_stream(summary).print(verb, style(common))?;
     Ok(ExitCode::Success)
 }

@@ -348,18 +348,19 @@ impl Run<'_> {
         }
         let plan = job.plan(&tree, machine, threads);
         device::settle(&plan);
-        let interrupt = Interrupt::listen()?;
+        let interrupt = Interrupt::listen();
         new_key.write()?;
         if style == Style::Verbose {
-            output::tell(plan::table(&plan, segment).trim_end());
+            output::tell_lines(&plan::table(&plan, segment));
         }
         let progress = Progress::default();
-        let printer = Printer { style, progress: &progress, in_place };
+        let printer = Printer::new(style, &progress, in_place);
         let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
         let ended = match style {
             Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
             Style::Verbose | Style::Quiet | Style::Json => work(),
         };
+        printer.end();
         // Such an error comes before anything was made.
         let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
         Report::of_tree(&summary, &tree, &job).print(verb, style)?;

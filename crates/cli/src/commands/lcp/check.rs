@@ -2,7 +2,9 @@
 
 use super::secrets;
 use crate::arguments::LcpCheckArguments;
+use crate::escape::{self, JsonPath};
 use crate::exit_code::ExitCode;
+use crate::interrupt::Interrupt;
 use crate::output;
 use cipherloom_lcp::{Check, Checked, Class, Subject, find_protected};
 use serde_json::{Value, json};
@@ -21,16 +23,18 @@ pub fn run(arguments: &LcpCheckArguments) -> anyhow::Result<ExitCode> {
     let (files, unlisted) = files(&arguments.paths)?;
     let running = &arguments.running;
     let tally = Mutex::new(Tally { failed: unlisted, ..Tally::default() });
-    cipherloom_lcp::check(&files, &check, running.workers(), &|checked| {
+    let interrupt = Interrupt::listen();
+    let verdict = |checked: Checked| {
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
         tally.count(&checked);
-        // Where nothing can be written any more, the summary will tell. Under the lock: lines stay together.
+        // Where nothing can be written any more, the command's end tells. Under the lock: lines stay together.
         if running.json {
             let _ = output::print_json(&object(&checked));
         } else if !running.quiet || !checked.is_sound() {
             let _ = output::print(&words(&checked));
         }
-    });
+    };
+    cipherloom_lcp::check_unless(&files, &check, running.workers(), &verdict, &|| interrupt.is_raised());
     let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     let code = tally.exit_code();
     if running.json {
@@ -43,6 +47,7 @@ pub fn run(arguments: &LcpCheckArguments) -> anyhow::Result<ExitCode> {
             tally.sound
         ));
     }
+    interrupt.check_run(false)?;
     Ok(code)
 }
 
@@ -103,7 +108,7 @@ fn object(checked: &Checked) -> Value {
     });
     json!({
         "event": if checked.is_sound() { "sound" } else { "unsound" },
-        "path": checked.path.to_string_lossy(),
+        "path": JsonPath(&checked.path),
         "kind": subject(checked.subject),
         "licence": licence,
         "resources": checked.resources,
@@ -125,21 +130,17 @@ fn words(checked: &Checked) -> String {
     }
     text.push('\n');
     if let Some(licence) = &checked.licence {
-        let _ = writeln!(text, "  licence {} of {}", escaped(&licence.id), escaped(&licence.provider));
+        let _ =
+            writeln!(text, "  licence {} of {}", escape::line(&licence.id), escape::line(&licence.provider));
         if let Some(name) = &licence.signed_by {
-            let _ = writeln!(text, "  signed by {}", escaped(name));
+            let _ = writeln!(text, "  signed by {}", escape::line(name));
         }
     }
     for problem in &checked.problems {
-        let _ = writeln!(text, "  {problem}");
+        let _ = writeln!(text, "  {}", escape::line(&problem.to_string()));
     }
     for unchecked in &checked.unchecked {
-        let _ = writeln!(text, "  not checked: {unchecked}");
+        let _ = writeln!(text, "  not checked: {}", escape::line(unchecked));
     }
     text
-}
-
-/// A stranger's text in one line.
-pub fn escaped(text: &str) -> String {
-    if text.chars().any(char::is_control) { text.escape_debug().to_string() } else { text.to_owned() }
 }

@@ -2,10 +2,13 @@
 
 use super::secrets;
 use crate::arguments::{IfExistsArgument, LcpDecryptArguments};
+use crate::escape::JsonPath;
 use crate::exit_code::{self, ExitCode};
+use crate::interrupt::Interrupt;
 use crate::output;
 use cipherloom_lcp::{Class, Decrypt, Error};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 const UNCONFIRMED: &str = "who confirms the certificate (--root-ca FILE)";
@@ -20,14 +23,16 @@ pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
     let is_confirmed = how.roots.is_some();
     let (source, target) = (&arguments.publication, &arguments.out);
     let start = Instant::now();
-    let result = cipherloom_lcp::decrypt(source, target, &how, arguments.running.workers());
+    let interrupt = Interrupt::listen();
+    let workers = arguments.running.workers();
+    let result = cipherloom_lcp::decrypt_unless(source, target, &how, workers, &|| interrupt.is_raised());
     let seconds = start.elapsed().as_secs_f64();
     let running = &arguments.running;
     match result {
         Ok(decrypted) => {
             if running.json {
                 output::print_json(&json!({
-                    "event": "done", "source": source.to_string_lossy(), "output": target.to_string_lossy(),
+                    "event": "done", "source": JsonPath(source), "output": JsonPath(target),
                     "resources": decrypted.resources, "bytes": decrypted.bytes,
                     "unchecked": if is_confirmed { vec![] } else { vec![UNCONFIRMED] },
                 }))?;
@@ -49,11 +54,15 @@ pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::Success)
         }
         Err(problems) => {
+            interrupt.check("nothing was written")?;
             let mut code = ExitCode::Failure;
-            for problem in &problems {
+            // Every worker meets a full disk.
+            let mut told = BTreeSet::new();
+            for problem in problems.iter().filter(|problem| told.insert(problem.to_string())) {
                 let path = if matches!(problem, Error::Library(_)) { target } else { source };
                 if running.json {
-                    let line = json!({ "event": "failed", "source": path.to_string_lossy(), "error": problem.to_string() });
+                    let line =
+                        json!({ "event": "failed", "source": JsonPath(path), "error": problem.to_string() });
                     output::print_json(&line)?;
                 } else {
                     output::tell(format_args!("cipherloom: {}: {problem}", output::printable(path)));

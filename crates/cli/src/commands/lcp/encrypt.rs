@@ -6,6 +6,7 @@ use super::verdicts;
 use crate::arguments::{IfExistsArgument, LcpEncryptArguments, MachineArguments};
 use crate::commands::{key_places, transform};
 use crate::exit_code::{self, ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Style;
@@ -77,6 +78,7 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
     if style == Style::Verbose {
         plan.reasons.iter().for_each(output::tell);
     }
+    let interrupt = Interrupt::listen();
     let (to_notifier, told) = channel::<Told>();
     let untold = AtomicU64::new(0);
     let ended = std::thread::scope(|scope| {
@@ -95,7 +97,8 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         std::thread::Builder::new()
             .spawn_scoped(scope, send)
             .context("cannot start the thread that notifies the licence server")?;
-        let watch = Watch { progress: &progress, verdicts, told: Mutex::new(to_notifier) };
+        let told = Mutex::new(to_notifier);
+        let watch = Watch { progress: &progress, verdicts, told, interrupt: &interrupt };
         let work = || protect::run(&job, &plan, &watch);
         let ended = match style {
             Style::Plain => progress.shown_during(sizes.iter().sum(), sizes.len() as u64, work),
@@ -103,6 +106,7 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         };
         ended.map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))
     });
+    interrupt.check_run(true)?;
     let mut summary = ended?;
     summary.failed += found.unlisted.len() as u64;
     let untold = untold.into_inner();
@@ -140,11 +144,16 @@ struct Watch<'w> {
     progress: &'w Progress,
     verdicts: &'w Verdicts<'w>,
     told: Mutex<Sender<Told>>,
+    interrupt: &'w Interrupt,
 }
 
 impl Observer for Watch<'_> {
     fn advanced(&self, bytes: u64) {
         self.progress.count_bytes(bytes);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.is_raised()
     }
 
     fn ended(&self, event: &Event<'_>) {

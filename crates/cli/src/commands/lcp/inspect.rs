@@ -1,7 +1,8 @@
 //! `cipherloom lcp inspect`: what can be told of a publication or licence without a key.
 
-use super::check::{escaped, subject};
+use super::check::subject;
 use crate::arguments::LcpInspectArguments;
+use crate::escape::{self, JsonPath};
 use crate::exit_code::ExitCode;
 use crate::output;
 use anyhow::Context;
@@ -14,7 +15,7 @@ pub fn run(arguments: &LcpInspectArguments) -> anyhow::Result<ExitCode> {
     let path = output::printable(&arguments.file);
     let inspected = inspect(&arguments.file).with_context(|| path.clone())?;
     if arguments.json {
-        let mut object = json!({ "file": arguments.file.to_string_lossy(), "bytes": inspected.bytes });
+        let mut object = json!({ "file": JsonPath(&arguments.file), "bytes": inspected.bytes });
         object["kind"] = subject(inspected.subject).into();
         for (key, value) in publication_rows(&inspected) {
             object[key.replace(' ', "_")] = value;
@@ -113,7 +114,7 @@ fn signature_rows(licence: &Licence) -> Rows {
 
 fn in_words(value: &Value) -> String {
     match value {
-        Value::String(text) => escaped(text),
+        Value::String(text) => escape::line(text).into_owned(),
         Value::Null => "not limited".to_owned(),
         Value::Array(list) if list.is_empty() => "none".to_owned(),
         Value::Array(list) => list.iter().map(in_words).collect::<Vec<_>>().join(", "),

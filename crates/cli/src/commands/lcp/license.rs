@@ -3,11 +3,14 @@
 use super::manifest::{self, Keys, Wanted, only_given};
 use super::secrets;
 use crate::arguments::{IfExistsArgument, LcpLicenseArguments};
+use crate::escape::JsonPath;
 use crate::exit_code::{ExitCode, usage};
+use crate::interrupt::Interrupt;
 use crate::output;
+use crate::repeats::Repeats;
 use anyhow::Context;
 use cipherloom_lcp::licence::{LicenceFault, Moment, Rights, Terms};
-use cipherloom_lcp::{Error, Issued, Place, Request, issue_all};
+use cipherloom_lcp::{Error, Issued, Place, Request, issue_all, issue_all_unless};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Mutex;
@@ -43,6 +46,8 @@ fn one(arguments: &LcpLicenseArguments, publication: &Path, keys: &Keys<'_>) -> 
     let request = Request { terms: only_given(Terms { hint, ..terms(arguments)? }), record, user_key, place };
     warn_if_over(&request.terms.rights, &output::printable(&output));
     let end = Mutex::new(None);
+    // One licence is made in a moment: a signal waits for it.
+    let _whole = Interrupt::listen();
     issue_all(&[request], &signer, arguments.if_exists.into(), std::num::NonZeroUsize::MIN, &|_, result| {
         if let Ok(mut end) = end.lock() {
             *end = Some(result);
@@ -57,7 +62,7 @@ fn one(arguments: &LcpLicenseArguments, publication: &Path, keys: &Keys<'_>) -> 
         issued => issued.with_context(|| output::printable(publication))?,
     };
     if arguments.running.json {
-        output::print_json(&done(None, publication.to_string_lossy().as_ref(), &issued))?;
+        output::print_json(&done(None, publication, &issued))?;
     } else if !arguments.running.quiet {
         let written = output::printable(&issued.output);
         output::tell(format_args!(
@@ -106,7 +111,8 @@ fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow
         }
     }
     let skips = arguments.if_exists == IfExistsArgument::Skip;
-    issue_all(
+    let interrupt = Interrupt::listen();
+    issue_all_unless(
         &requests,
         &signer,
         arguments.if_exists.into(),
@@ -114,15 +120,18 @@ fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow
         &|number, result| {
             let (row, name) = &rows[number];
             match result {
-                Ok(issued) => report.done(*row, name, &issued),
+                Ok(issued) => report.done(*row, Path::new(name), &issued),
                 Err(error) if skips && is_there(&error) => {
                     report.skipped.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(error) => report.failed(*row, &error.into()),
             }
         },
+        &|| interrupt.is_raised(),
     );
-    report.end(start.elapsed().as_secs_f64(), arguments.running.quiet)
+    let code = report.end(start.elapsed().as_secs_f64(), arguments.running.quiet)?;
+    interrupt.check_run(true)?;
+    Ok(code)
 }
 
 /// What is told of a manifest's rows.
@@ -132,6 +141,7 @@ struct Report<'r> {
     done: AtomicU64,
     skipped: AtomicU64,
     failed: AtomicU64,
+    repeats: Repeats,
 }
 
 impl<'r> Report<'r> {
@@ -142,13 +152,14 @@ impl<'r> Report<'r> {
             done: AtomicU64::new(0),
             skipped: AtomicU64::new(0),
             failed: AtomicU64::new(0),
+            repeats: Repeats::default(),
         }
     }
 
-    fn done(&self, row: u64, publication: &str, issued: &Issued) {
+    fn done(&self, row: u64, publication: &Path, issued: &Issued) {
         self.done.fetch_add(1, Ordering::Relaxed);
         if self.json {
-            // Where nothing can be written any more, the summary will tell.
+            // Where nothing can be written any more, the command's end tells.
             let _ = output::print_json(&done(Some(row), publication, issued));
         }
     }
@@ -158,13 +169,14 @@ impl<'r> Report<'r> {
         let words = output::message(error);
         if self.json {
             let _ = output::print_json(&json!({ "event": "failed", "row": row, "error": words }));
-        } else {
+        } else if self.repeats.is_told(&words) {
             output::tell(format_args!("cipherloom: {}, line {row}: {words}", output::printable(self.path)));
         }
     }
 
     fn end(&self, seconds: f64, quiet: bool) -> anyhow::Result<ExitCode> {
         let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        self.repeats.end("--json");
         let (done, skipped, failed) = (number(&self.done), number(&self.skipped), number(&self.failed));
         if self.json {
             output::print_json(&json!({
@@ -192,9 +204,9 @@ impl<'r> Report<'r> {
     }
 }
 
-fn done(row: Option<u64>, publication: &str, issued: &Issued) -> serde_json::Value {
+fn done(row: Option<u64>, publication: &Path, issued: &Issued) -> serde_json::Value {
     let mut object = json!({
-        "event": "done", "publication": publication, "output": issued.output.to_string_lossy(), "licence": issued.id,
+        "event": "done", "publication": JsonPath(publication), "output": JsonPath(&issued.output), "licence": issued.id,
     });
     if let Some(row) = row {
         object["row"] = row.into();

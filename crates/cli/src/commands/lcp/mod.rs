@@ -13,6 +13,7 @@ mod server;
 mod verdicts;
 
 use crate::arguments::{LcpArguments, LcpCommand, RunningArguments};
+use crate::escape::JsonPath;
 use crate::exit_code::ExitCode;
 use crate::output;
 use serde_json::json;
@@ -32,7 +33,7 @@ pub fn run(arguments: &LcpArguments) -> anyhow::Result<ExitCode> {
 /// Tells that an output stays as it is, as `--if-exists skip` wants it.
 fn told_skipped(path: &Path, running: &RunningArguments) -> anyhow::Result<()> {
     if running.json {
-        return output::print_json(&json!({ "event": "skipped", "output": path.to_string_lossy() }));
+        return output::print_json(&json!({ "event": "skipped", "output": JsonPath(path) }));
     }
     if !running.quiet {
         output::tell(format_args!("{}: skipped (it exists)", output::printable(path)));

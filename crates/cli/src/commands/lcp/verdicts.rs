@@ -1,21 +1,24 @@
 //! What a run over publications tells: a verdict for each book, and a sentence at the end.
 
+use crate::escape;
 use crate::output;
 use crate::progress::Progress;
+use crate::repeats::Repeats;
 use crate::report::Style;
 use cipherloom_lcp::protect::{Event, Outcome, Summary};
 use serde::Serialize;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// How one book ended.
 #[derive(Debug, Clone, Serialize)]
 pub struct Line {
     event: &'static str,
-    source: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<String>,
+    #[serde(serialize_with = "escape::json_path")]
+    source: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "escape::json_paths")]
+    output: Option<PathBuf>,
     bytes: u64,
     #[serde(flatten)]
     done: Option<Done>,
@@ -41,8 +44,8 @@ impl Line {
     pub fn new(event: &Event<'_>) -> Line {
         let line = |event_name, done, error| Line {
             event: event_name,
-            source: output::printable(event.source),
-            output: event.output.map(output::printable),
+            source: event.source.to_owned(),
+            output: event.output.map(Path::to_owned),
             bytes: event.bytes,
             done,
             error,
@@ -69,8 +72,8 @@ impl Line {
     pub fn failed(source: &Path, output: Option<&Path>, bytes: u64, error: &str) -> Line {
         Line {
             event: "failed",
-            source: output::printable(source),
-            output: output.map(output::printable),
+            source: source.to_owned(),
+            output: output.map(Path::to_owned),
             bytes,
             done: None,
             error: Some(error.into()),
@@ -83,6 +86,7 @@ pub struct Verdicts<'p> {
     style: Style,
     progress: &'p Progress,
     lines: Mutex<Vec<Line>>,
+    repeats: Repeats,
 }
 
 /// The summary in JSON.
@@ -97,18 +101,21 @@ struct End<'s> {
 
 impl<'p> Verdicts<'p> {
     pub fn new(style: Style, progress: &'p Progress) -> Verdicts<'p> {
-        Verdicts { style, progress, lines: Mutex::default() }
+        Verdicts { style, progress, lines: Mutex::default(), repeats: Repeats::default() }
     }
 
     /// A book has ended. What went wrong is told at once, the rest in the table at the end.
     pub fn add(&self, line: Line) {
         if self.style == Style::Json {
-            // Where nothing can be written any more, the summary will tell.
+            // Where nothing can be written any more, the command's end tells.
             let _ = output::print_json(&line);
             return;
         }
-        if let Some(error) = &line.error {
-            self.progress.aside(|| output::tell(format_args!("cipherloom: {}: {error}", line.source)));
+        if let Some(error) = &line.error
+            && (self.style == Style::Verbose || self.repeats.is_told(error))
+        {
+            let source = output::printable(&line.source);
+            self.progress.aside(|| output::tell(format_args!("cipherloom: {source}: {error}")));
         }
         if self.style != Style::Quiet {
             self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
@@ -132,6 +139,7 @@ impl<'p> Verdicts<'p> {
         not_notified: u64,
         key_file: &Path,
     ) -> anyhow::Result<()> {
+        self.repeats.end("--verbose");
         match self.style {
             Style::Quiet => Ok(()),
             Style::Json => output::print_json(&End { event: "summary", summary, not_notified, passed_over }),
@@ -164,8 +172,8 @@ fn table(lines: &[Line], with_id: bool) -> String {
                 other => other,
             };
             let arrow = line.output.as_ref().filter(|_| line.error.is_none());
-            let arrow = arrow.map(|output| format!("-> {output}")).unwrap_or_default();
-            [verdict.into(), line.source.clone(), arrow, parts, size]
+            let arrow = arrow.map(|output| format!("-> {}", output::printable(output))).unwrap_or_default();
+            [verdict.into(), output::printable(&line.source), arrow, parts, size]
         })
         .collect();
     let mut widths = [0; 5];
@@ -181,7 +189,7 @@ fn table(lines: &[Line], with_id: bool) -> String {
             let _ = write!(written, "{cell:width$}  ");
         }
         if let (true, Some(done)) = (with_id, &line.done) {
-            written.push_str(&done.id);
+            written.push_str(&escape::line(&done.id));
         }
         text.push_str(written.trim_end());
         text.push('\n');

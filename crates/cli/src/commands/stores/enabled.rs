@@ -75,20 +75,21 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
     }
     let name = || output::printable(&address(&errand, &inventory));
     cipherloom_stores::check(&inventory, &errand).with_context(name)?;
-    let interrupt = Interrupt::listen()?;
+    let interrupt = Interrupt::listen();
     new_key.write()?;
     let style = style(run.common);
     if style == Style::Verbose {
         // Nothing waits for the end of a listing.
-        output::tell(plan::Planned::of_run(&inventory, None, &errand).table().trim_end());
+        output::tell_lines(&plan::Planned::of_run(&inventory, None, &errand).table());
     }
     let progress = Progress::default();
-    let printer = Printer { style, progress: &progress, in_place: false };
+    let printer = Printer::new(style, &progress, false);
     let work = || cipherloom_stores::run(&inventory, &errand, &interrupt.watching(&printer));
     let ended = match style {
         Style::Plain => progress.shown_while_listed(&|| inventory.found(), work),
         Style::Verbose | Style::Quiet | Style::Json => work(),
     };
+    printer.end();
     // Such an error comes before anything was made.
     let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
     Report::of_run(&summary, inventory.links(), inventory.passed_over()).print(run.verb, style)?;

@@ -1,11 +1,12 @@
 //! `cipherloom plan` and `--dry-run` over stores: what would be read and written, how much at once, on which condition, and
 //! by how many requests.
 
-use crate::output;
+use crate::{escape, output};
 use cipherloom::IfExists;
 use cipherloom_stores::{Errand, Inventory, Limits, Survey, Work};
 use serde::Serialize;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// List prices of S3 Standard, in US dollars for a thousand requests: PUT, POST and LIST; GET and HEAD.
 const WRITING: f64 = 0.005;
@@ -14,9 +15,10 @@ const READING: f64 = 0.0004;
 /// What a run over stores takes.
 #[derive(Serialize)]
 pub struct Planned {
-    source: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    destination: Option<String>,
+    #[serde(serialize_with = "escape::json_path")]
+    source: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "escape::json_paths")]
+    destination: Option<PathBuf>,
     /// What there is, if it was counted.
     #[serde(flatten)]
     counted: Option<Counted>,
@@ -98,7 +100,7 @@ impl Planned {
         let requests =
             |survey: &Survey| Requests::of(survey, is_store(inventory.place()), writes, is_opened, looks);
         Planned {
-            destination: errand.destination.as_ref().map(|place| output::printable(&place.address())),
+            destination: errand.destination.as_ref().map(cipherloom_stores::Place::address),
             outputs: match errand.if_exists {
                 _ if errand.destination.is_none() => "none: every byte is authenticated",
                 IfExists::Fail => "created; where one exists, that object fails",
@@ -125,7 +127,7 @@ impl Planned {
         requests: impl FnOnce(&Survey) -> Requests,
     ) -> Planned {
         Planned {
-            source: output::printable(&inventory.place().address()),
+            source: inventory.place().address(),
             destination: None,
             counted: survey.map(|survey| Counted {
                 objects: survey.objects,
@@ -160,8 +162,8 @@ impl Planned {
         };
         let unlisted = counted.map(|counted| counted.unlisted).filter(|count| *count > 0);
         let rows = [
-            ("source", Some(self.source.clone())),
-            ("output", self.destination.clone()),
+            ("source", Some(output::printable(&self.source))),
+            ("output", self.destination.as_deref().map(output::printable)),
             ("objects", Some(objects)),
             (
                 "unlisted",

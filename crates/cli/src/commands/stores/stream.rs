@@ -3,14 +3,14 @@
 use super::StoreRun;
 use super::enabled::{access, limit, work};
 use crate::commands::keygen::FirstKey;
-use crate::commands::stream::{finish, refuse_bound_path, refuse_standard_output, to_output};
+use crate::commands::stream::{Watch, finish, refuse_bound_path, refuse_standard_output};
 use crate::exit_code::{ExitCode, usage};
 use crate::interrupt::Interrupt;
 use crate::output;
+use crate::standard::Input;
 use anyhow::Context;
-use cipherloom::{Error, Unobserved};
+use cipherloom::Error;
 use cipherloom_stores::{Errand, Inventory, Place, read_single, write_single};
-use std::io;
 use std::path::Path;
 
 /// Standard input to the object that is named as DST.
@@ -28,9 +28,11 @@ pub fn from_standard_input(run: &StoreRun<'_>, new_key: &FirstKey<'_>) -> anyhow
     let mut errand = Errand::new(work(run)?, Some(place));
     errand.single_name = Some(name);
     limit(&mut errand, run);
-    let interrupt = Interrupt::listen()?;
+    let mut source = Input::open()?;
+    let interrupt = Interrupt::listen();
     new_key.write()?;
-    let written = write_single(&mut io::stdin().lock(), &errand, &interrupt.watching(&Unobserved));
+    let written = Watch::new(run.common)
+        .during(0, |observer| write_single(&mut source, &errand, &interrupt.watching(observer)));
     let summary = stopped(written, &interrupt)
         .with_context(|| format!("standard input to {}", output::printable(path)))?;
     finish(run.verb, &summary, run.common)
@@ -50,13 +52,12 @@ pub fn to_standard_output(
     }
     let mut errand = Errand::new(work(run)?, None);
     limit(&mut errand, run);
-    let interrupt = Interrupt::listen()?;
     new_key.write()?;
     let name = || output::printable(&inventory.place().address());
-    let read = to_output(|sink| read_single(inventory, &errand, sink, &interrupt.watching(&Unobserved)));
-    let summary = read
-        .or_else(|error| interrupt.check("do not use what came out, it may be a part only").and(Err(error)));
-    finish(run.verb, &summary.with_context(name)?, run.common)
+    let (_, bytes, _) = inventory.found();
+    let read = Watch::new(run.common)
+        .pass_to_output(bytes, |sink, observer| read_single(inventory, &errand, sink, observer));
+    finish(run.verb, &read.with_context(name)?, run.common)
 }
 
 fn stopped<T>(ended: Result<T, Error>, interrupt: &Interrupt) -> anyhow::Result<T> {

@@ -1,0 +1,153 @@
+//! Standard input and output as places for content (`-`): refused when they are closed, read so that a signal interrupts
+//! the wait, and checked to the end.
+
+use anyhow::Context;
+use std::io;
+
+#[cfg(unix)]
+pub use unix::Input;
+
+/// Refuses a standard input that is closed.
+///
+/// # Errors
+/// If it is.
+pub fn refuse_closed_input() -> anyhow::Result<()> {
+    if is_closed(&io::stdin()) {
+        anyhow::bail!("standard input is closed; give one with content, or `</dev/null` for none");
+    }
+    Ok(())
+}
+
+/// Refuses a standard output that is closed.
+///
+/// # Errors
+/// If it is.
+pub fn refuse_closed_output() -> anyhow::Result<()> {
+    if is_closed(&io::stdout()) {
+        anyhow::bail!("standard output is closed; open it, or give `>/dev/null` to discard the output");
+    }
+    Ok(())
+}
+
+/// Whether the process began with this stream closed.
+///
+/// Rust's runtime opens `/dev/null` for reading and writing in the place of a closed one, before `main`. Shells and
+/// service managers open it in one direction. A program that starts this one with `/dev/null` open in both (Python's
+/// `subprocess.DEVNULL`) looks the same, which is why this concerns content alone: there a loud refusal is better than
+/// content that vanishes.
+#[cfg(unix)]
+fn is_closed(stream: &impl std::os::fd::AsFd) -> bool {
+    use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, stat};
+    let (Ok(stream_is), Ok(null), Ok(flags)) = (fstat(stream), stat("/dev/null"), fcntl_getfl(stream)) else {
+        return false;
+    };
+    let is_null = FileType::from_raw_mode(stream_is.st_mode) == FileType::CharacterDevice
+        && stream_is.st_rdev == null.st_rdev;
+    is_null && flags & OFlags::RWMODE == OFlags::RDWR
+}
+
+#[cfg(not(unix))]
+fn is_closed<S>(_stream: &S) -> bool {
+    false
+}
+
+/// Hears of errors that a file system tells of only when a file is closed (NFS, FUSE, quotas): closes a duplicate of
+/// standard output.
+///
+/// # Errors
+/// If what was written is not kept.
+pub fn check_close() -> anyhow::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        // Without a descriptor to spare nothing can be asked, and nothing else needs one any more.
+        if let Ok(duplicate) = io::stdout().as_fd().try_clone_to_owned() {
+            match nix::unistd::close(duplicate) {
+                // Closed, and interrupted by a signal: the file system has said nothing.
+                Ok(()) | Err(nix::errno::Errno::EINTR) => {}
+                Err(error) => return Err(io::Error::from(error)).context("cannot write to standard output"),
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+mod unix {
+    use crate::interrupt;
+    use anyhow::Context;
+    use nix::errno::Errno;
+    use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::fs::File;
+    use std::io::{self, ErrorKind, Read};
+    use std::os::fd::AsFd;
+
+    /// Standard input. A read that waits for more fails as soon as a signal has come.
+    pub struct Input(File);
+
+    impl Input {
+        /// Opens it.
+        ///
+        /// # Errors
+        /// If it is closed, or no descriptor is free.
+        pub fn open() -> anyhow::Result<Input> {
+            super::refuse_closed_input()?;
+            let descriptor = io::stdin().as_fd().try_clone_to_owned();
+            Ok(Input(File::from(descriptor.context("cannot open standard input")?)))
+        }
+    }
+
+    impl AsFd for Input {
+        fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+            self.0.as_fd()
+        }
+    }
+
+    impl Read for Input {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if let Some(signal) = interrupt::has_come() {
+                let mut waiting =
+                    [PollFd::new(self.0.as_fd(), PollFlags::POLLIN), PollFd::new(signal, PollFlags::POLLIN)];
+                let polled = loop {
+                    match poll(&mut waiting, PollTimeout::NONE) {
+                        Err(Errno::EINTR) => continue,
+                        polled => break polled,
+                    }
+                };
+                let has_come = |polled: &PollFd<'_>| polled.revents().is_some_and(|flags| !flags.is_empty());
+                // What cannot be polled is read all the same.
+                if polled.is_ok() && has_come(&waiting[1]) {
+                    return Err(io::Error::other("a signal came"));
+                }
+            }
+            loop {
+                match self.0.read(buffer) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                    read => return read,
+                }
+            }
+        }
+    }
+}
+
+/// Standard input.
+#[cfg(not(unix))]
+pub struct Input(io::Stdin);
+
+#[cfg(not(unix))]
+impl Input {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn open() -> anyhow::Result<Input> {
+        Ok(Input(io::stdin()))
+    }
+}
+
+#[cfg(not(unix))]
+impl io::Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}

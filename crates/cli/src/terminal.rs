@@ -1,0 +1,116 @@
+//! Asks for a passphrase at the terminal, with its echo off.
+//!
+//! The line discipline stays as it is otherwise: Ctrl-C and Ctrl-Z send their signals, which another thread handles
+//! ([`crate::interrupt`]). It switches the echo on again before the process ends or stops ([`restore`], [`suspend`]), so
+//! that no signal but SIGKILL leaves the terminal without it.
+
+use crate::interrupt;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use signal_hook::consts::SIGSTOP;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use zeroize::Zeroizing;
+
+/// The longest line that a terminal gives.
+const LINE: usize = 4096;
+
+/// A question that is not answered yet.
+struct Question {
+    terminal: File,
+    text: String,
+    before: Termios,
+    hidden: Termios,
+}
+
+impl Question {
+    fn hide(&self) -> io::Result<()> {
+        Ok(tcsetattr(&self.terminal, OptionalActions::Now, &self.hidden)?)
+    }
+
+    fn restore(&self) {
+        let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
+    }
+}
+
+static QUESTION: Mutex<Option<Question>> = Mutex::new(None);
+
+fn question() -> MutexGuard<'static, Option<Question>> {
+    QUESTION.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Asks, and gives the line that was typed, without its end.
+///
+/// # Errors
+/// If there is no terminal, or it gives no line.
+pub fn ask(text: &str) -> io::Result<Zeroizing<Vec<u8>>> {
+    let mut terminal = File::options().read(true).write(true).open("/dev/tty")?;
+    let before = tcgetattr(&terminal)?;
+    let mut hidden = before.clone();
+    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL);
+    interrupt::listen_for_suspension()?;
+    let new = Question { terminal: terminal.try_clone()?, text: text.to_owned(), before, hidden };
+    // From here on signals restore the terminal. Nothing is written under the lock: a terminal that was told to wait
+    // (Ctrl-S) would hold them up.
+    let hidden = question().insert(new).hide();
+    let line =
+        hidden.and_then(|()| terminal.write_all(text.as_bytes())).and_then(|()| read_line(&mut terminal));
+    if restore() {
+        terminal.write_all(b"\n")?;
+    }
+    line
+}
+
+/// Ends the question that is open and switches the echo on again. Whether there was one.
+pub fn restore() -> bool {
+    question().take().inspect(Question::restore).is_some()
+}
+
+/// Stops the process as Ctrl-Z does. An open question is put again when the process goes on.
+pub fn suspend() {
+    if !can_be_continued() {
+        return;
+    }
+    if let Some(question) = question().as_ref() {
+        question.restore();
+        let _ = (&question.terminal).write_all(b"\n");
+    }
+    let _ = signal_hook::low_level::raise(SIGSTOP);
+    if let Some(question) = question().as_ref() {
+        let _ = question.hide();
+        let _ = (&question.terminal).write_all(question.text.as_bytes());
+    }
+}
+
+/// Whether the parent is in the same session, as a shell with job control is: without one nobody could continue this
+/// process, and the kernel itself ignores Ctrl-Z then.
+fn can_be_continued() -> bool {
+    use rustix::process::{getppid, getsid};
+    let parent = getppid().and_then(|parent| getsid(Some(parent)).ok());
+    parent.is_some() && parent == getsid(None).ok()
+}
+
+fn read_line(terminal: &mut impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
+    let mut line = Zeroizing::new(vec![0; LINE]);
+    let mut length = 0;
+    loop {
+        if length == line.len() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the line is too long"));
+        }
+        match terminal.read(&mut line[length..]) {
+            Ok(0) if length == 0 => {
+                return Err(io::Error::new(ErrorKind::UnexpectedEof, "nothing was typed"));
+            }
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        if line[..length].contains(&b'\n') {
+            break;
+        }
+    }
+    let end = line[..length].iter().position(|byte| *byte == b'\n').unwrap_or(length);
+    line.truncate(end);
+    Ok(line)
+}
