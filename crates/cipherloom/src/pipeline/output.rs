@@ -36,7 +36,7 @@ impl Output {
     #[cfg(unix)]
     pub(super) fn take_owner_of(&self, source: &File) -> Result<(), Error> {
         use std::os::unix::fs::{MetadataExt, fchown};
-        let owner = |file: &File| {
+        let owner = |file: &File| -> Result<(u32, u32), Error> {
             let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
             Ok((metadata.uid(), metadata.gid()))
         };

@@ -178,7 +178,7 @@ impl Watch {
 
     /// Does `work`, with a line on the terminal; `total`: its bytes, or 0 where nobody knows.
     pub fn during<T>(&self, total: u64, work: impl FnOnce(&dyn Observer) -> T) -> T {
-        let printer = Printer::new(self.style, &self.progress);
+        let printer = Printer::new(self.style, &self.progress, false);
         match self.style {
             // Beside content on the terminal, a line would be in its way.
             Style::Plain if !self.shows_content => self.progress.shown_during(total, 1, || work(&printer)),
