@@ -60,3 +60,16 @@ def test_the_default_format_resumes(tmp_path, key, plain):
     tool.run("encrypt", plain, target, "--key", key, "--if-exists", "skip")
     tool.run("decrypt", target, tmp_path / "back", "--key", key)
     assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+
+
+@pytest.mark.parametrize("call", ["write", "pwrite64", "fsync", "linkat"])
+def test_a_key_file_is_whole_or_not_there(tmp_path, call):
+    """Killed when it makes its first such call: an empty key file would be taken for the key, and never be replaced."""
+    path = tmp_path / "key.json"
+    command = ["strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:signal=KILL:when=1", tool.COMMAND]
+    subprocess.run([*command, "keygen", "-o", path], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+    if not path.exists():
+        tool.keygen(path)
+    (tmp_path / "plain").write_bytes(b"text")
+    tool.run("encrypt", tmp_path / "plain", tmp_path / "sealed", "--key", path)
+    assert {found.name for found in tmp_path.iterdir()} == {"key.json", "plain", "sealed"}

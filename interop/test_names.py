@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 
 import tool
 
@@ -52,7 +53,7 @@ def test_the_target_inside_the_source(tmp_path, key, tree):
     before = tool.read_tree(tree)
     for target in (tree / "sealed", tree / "deep", tree):
         done = tool.run("encrypt", tree, target, "--key", key, code=tool.USAGE)
-        assert "destination" in tool.message(done) or "inside" in tool.message(done)
+        assert "the destination lies inside the source" in tool.message(done)
     assert tool.read_tree(tree) == before
 
 
@@ -88,6 +89,34 @@ def test_modes_and_times_are_carried_over(tmp_path, key, tree):
     for place in ("sealed", "back"):
         found = (tmp_path / place / "one").stat()
         assert (found.st_mode & 0o777, found.st_mtime_ns) == (0o640, file.stat().st_mtime_ns), place
+
+
+def with_umask(umask, *arguments):
+    return tool.run(*arguments, preexec_fn=lambda: os.umask(umask))
+
+
+def modes(root, *paths):
+    return [(root / path).stat().st_mode & 0o7777 for path in paths]
+
+
+def test_the_umask_limits_what_ciphertexts_say(tmp_path, key):
+    """Whoever can write to the ciphertexts can open them to everybody, but not what they become."""
+    plain = tool.write_tree(tmp_path / "plain", {"open/page": 10, "open/narrow": 10})
+    tool.run("encrypt", plain, tmp_path / "sealed", "--key", key)
+    sealed, paths = tmp_path / "sealed", ("open", "open/page", "open/narrow")
+    for path, mode in zip(paths, (0o1777, 0o6777, 0o440), strict=True):
+        (sealed / path).chmod(mode)
+    with_umask(0o077, "decrypt", sealed, tmp_path / "private", "--key", key)
+    assert modes(tmp_path / "private", *paths) == [0o1700, 0o700, 0o400]
+    with_umask(0o027, "encrypt", sealed, tmp_path / "twice", "--key", key)
+    assert modes(tmp_path / "twice", *paths) == [0o1750, 0o750, 0o440]
+    with_umask(0o077, "decrypt", sealed, tmp_path / "exact", "--key", key, "--preserve", "modes")
+    assert modes(tmp_path / "exact", *paths) == [0o1777, 0o777, 0o440]
+    # A stream has no permissions: those of any new file.
+    with open(sealed / "open/page", "rb") as stream:
+        command = [tool.COMMAND, "decrypt", "-", tmp_path / "stream", "--key", key]
+        subprocess.run(command, stdin=stream, check=True, preexec_fn=lambda: os.umask(0o027))
+    assert modes(tmp_path, "stream") == [0o640]
 
 
 def test_suffixes_and_globs(tmp_path, key, tree):

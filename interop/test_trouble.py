@@ -96,9 +96,48 @@ def test_a_folder_that_cannot_be_written(reachable):
     owned_by_nobody(reachable)
     (reachable / "closed").chmod(0o555)
     done = run_as_nobody("encrypt", plain, reachable / "closed", "--key", key, code=tool.FAILED)
-    assert "closed" in tool.message(done) or "file" in tool.message(done)
+    assert f"{reachable}/closed/file: cannot create the output: Permission denied" in tool.message(done)
+    assert not list((reachable / "closed").iterdir())
     done = run_as_nobody("encrypt", plain, reachable / "closed/deeper", "--key", key, code=tool.FAILED)
     assert "closed/deeper" in tool.message(done)
+
+
+def modes(root, *paths):
+    return [(root / path).stat().st_mode & 0o7777 for path in paths]
+
+
+@pytest.mark.parametrize("if_exists", ["skip", "overwrite"])
+def test_closed_folders_are_filled_by_later_runs(reachable, if_exists):
+    """One folder is read-only like its source's; another's source could not be read at first."""
+    key = tool.keygen(reachable / "key.json")
+    plain = tool.write_tree(reachable / "plain", {"read-only/first": 10, "locked/inside": 10})
+    owned_by_nobody(reachable)
+    (plain / "read-only").chmod(0o555)
+    (plain / "locked").chmod(0)
+    sealed = reachable / "sealed"
+    done = run_as_nobody("encrypt", plain, sealed, "--key", key, code=tool.PARTIAL)
+    assert modes(sealed, "read-only", "locked") == [0o555, 0]
+    assert len(tool.message(done).splitlines()) == 2, tool.message(done)
+    (plain / "read-only/second").write_bytes(b"new")
+    (plain / "locked").chmod(0o750)
+    owned_by_nobody(reachable)
+    run_as_nobody("encrypt", plain, sealed, "--key", key, "--if-exists", if_exists, code=tool.DONE)
+    # Only the owner's way in is repaired; with overwrite, folders stay what they were.
+    assert modes(sealed, "read-only", "locked") == [0o555, 0o700 if if_exists == "skip" else 0]
+    (sealed / "locked").chmod(0o700)
+    assert set(tool.read_tree(sealed)) == {b"read-only/first", b"read-only/second", b"locked/inside"}
+
+
+def test_a_folder_that_cannot_be_opened_for_filling_is_told_by_its_own_name(reachable):
+    key = tool.keygen(reachable / "key.json")
+    plain = tool.write_tree(reachable / "plain", {"book/page": 10, "other": 10})
+    (reachable / "sealed/book").mkdir(parents=True)
+    owned_by_nobody(reachable)
+    (reachable / "sealed/book").chmod(0o700)
+    os.chown(reachable / "sealed/book", 0, 0)
+    done = run_as_nobody("encrypt", plain, reachable / "sealed", "--key", key, "--if-exists", "skip", code=tool.PARTIAL)
+    failed = [line for line in tool.message(done).splitlines() if "Permission denied" in line]
+    assert len(failed) == 1 and f"{reachable}/sealed/book/page: " in failed[0], "one file, told once"
 
 
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(reachable):

@@ -9,8 +9,17 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// Programs that the stage drives, with the Debian package of each.
-const PROGRAMS: [(&str, &str); 5] =
-    [("age", "age"), ("openssl", "openssl"), ("mvn", "maven"), ("npm", "npm"), ("setpriv", "util-linux")];
+const PROGRAMS: [(&str, &str); 6] = [
+    ("age", "age"),
+    ("openssl", "openssl"),
+    ("mvn", "maven"),
+    ("npm", "npm"),
+    ("setpriv", "util-linux"),
+    ("strace", "strace"),
+];
+
+/// For `test_filesystems.py`, which mounts file systems of its own (and so needs `/dev/fuse`).
+const FILE_SYSTEMS: [&str; 5] = ["fuse3", "libfuse3-dev", "openssh-sftp-server", "pkgconf", "sshfs"];
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
@@ -25,6 +34,7 @@ pub(crate) struct Options {
 /// If a peer cannot be had, or a test fails.
 pub(crate) fn run(options: &Options) -> Result<()> {
     debian::ensure(&PROGRAMS)?;
+    debian::ensure_packages(&FILE_SYSTEMS)?;
     let python = python()?;
     let command = place::release_build()?;
     Program::new(python)
