@@ -119,6 +119,17 @@ fn identifiers_and_key_are_those_that_are_given() {
     assert_eq!((record.id.as_str(), record.alt_id()), ("7", "978"));
     assert_eq!(record.content_key.bytes(), &[7; 32]);
     assert_refused(&shop.protect("other", "two", |job| job.identity = given.clone()), "\"7\"");
+    // A stopped run is taken up again with what was given.
+    fs::remove_file(shop.out("out/book.epub")).unwrap();
+    let resumed = shop.protect("out", "one", |job| job.identity = given.clone());
+    assert!(matches!(resumed.ended["book.epub"], Ended::Done(_)));
+    // A book that has one identifier gets no other.
+    let new = Identity { id: Some("8".into()), ..Identity::default() };
+    let again = shop.protect("out", "two", |job| {
+        job.if_exists = IfExists::Overwrite;
+        job.identity = new.clone();
+    });
+    assert_refused(&again, "\"7\"");
     let other_key = Identity { update: true, content_key: Some(ContentKey::new([8; 32])), ..given };
     assert_refused(
         &shop.protect("other", "two", |job| job.identity = other_key.clone()),

@@ -82,7 +82,7 @@ pub struct LcpEncryptArguments {
     #[arg(long, value_name = "ID", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub alt_id: Option<String>,
     /// Take the content key of the only BOOK from the first line of FILE (32 bytes in base64); default: a random key
-    #[arg(long, value_name = "FILE", requires = "id")]
+    #[arg(long, value_name = "FILE")]
     pub content_key_file: Option<PathBuf>,
     /// Leave out the SHA-256 of sources and outputs, which is most of the work for large books
     #[arg(long)]

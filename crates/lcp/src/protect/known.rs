@@ -84,9 +84,15 @@ impl Known {
         let absolute = std::path::absolute(output).ok();
         let identity = &job.identity;
         let earlier = match &identity.id {
-            Some(id) => self.of_id(id, identity)?,
+            Some(id) if identity.update => self.of_id(id, identity)?,
             None if identity.update => Some(self.updated(source, output, absolute.as_deref())?),
-            None => self.resumed(job, source, package, output, absolute.as_deref(), read_back)?,
+            id => {
+                let found = self.resumed(job, source, package, output, absolute.as_deref(), read_back)?;
+                match id {
+                    Some(id) if found.is_none_or(|record| record.id != *id) => self.unused(id)?,
+                    _ => found,
+                }
+            }
         };
         if let (Some(record), Some(key)) = (earlier, &identity.content_key)
             && record.content_key != *key
@@ -116,19 +122,27 @@ impl Known {
             authors: package.metadata.authors.clone(),
             publishers: package.metadata.publishers.clone(),
             description: package.metadata.description.clone(),
-            update: identity.update,
+            // What is not there yet, it gets.
+            update: identity.update || earlier.is_some(),
             sent: recipient.url.is_none(),
         });
         Ok(Named { id, alt_id, key, output: absolute.filter(|path| path.to_str().is_some()), notice })
     }
 
-    /// The record of an identifier that was given.
+    /// The record of an identifier that was given for an update.
     fn of_id(&self, id: &str, identity: &Identity) -> Result<Option<&KeyRecord>, Error> {
         match self.records.iter().rfind(|record| record.id == *id) {
-            Some(_) if !identity.update => Err(Error::ProtectedBefore { id: id.to_owned() }),
             // The key of a publication that another program protected comes with it.
-            None if identity.update && identity.content_key.is_none() => Err(Error::NothingToUpdate),
+            None if identity.content_key.is_none() => Err(Error::NothingToUpdate),
             found => Ok(found),
+        }
+    }
+
+    /// Nothing; an error if a publication has this identifier.
+    fn unused(&self, id: &str) -> Result<Option<&KeyRecord>, Error> {
+        match self.records.iter().any(|record| record.id == *id) {
+            true => Err(Error::ProtectedBefore { id: id.to_owned() }),
+            false => Ok(None),
         }
     }
 

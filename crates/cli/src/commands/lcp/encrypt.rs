@@ -39,9 +39,10 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
             "no publication was found: the folders hold no .epub, .webpub, .audiobook, .divina, .lpf or .pdf",
         ));
     }
-    let is_named = arguments.id.is_some() || arguments.alt_id.is_some();
+    let is_named =
+        arguments.id.is_some() || arguments.alt_id.is_some() || arguments.content_key_file.is_some();
     if is_named && found.sources.len() != 1 {
-        return Err(usage("--id and --alt-id are one publication's; name one BOOK"));
+        return Err(usage("--id, --alt-id and --content-key-file are one publication's; name one BOOK"));
     }
     let notifier = Notifier::new(arguments)?;
     let identity = Identity {
