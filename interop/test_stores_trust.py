@@ -206,8 +206,10 @@ def folding_disk(folder):
     device = loop.stdout.strip()
     try:
         subprocess.run(["mount.exfat-fuse", device, place], check=True, capture_output=True)
-        yield place
-        subprocess.run(["umount", place], check=True)
+        try:
+            yield place
+        finally:
+            subprocess.run(["umount", place], check=True)
     finally:
         subprocess.run(["losetup", "--detach", device], check=True)
 
