@@ -133,6 +133,7 @@ mod tests {
             if_exists: IfExists::Fail,
             checksums: false,
             durable: false,
+            identity: super::super::Identity::default(),
             level: 6,
             backend: Backend::Soft,
         };
