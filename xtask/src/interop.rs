@@ -9,8 +9,15 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// Programs that the stage drives, with the Debian package of each.
-const PROGRAMS: [(&str, &str); 5] =
-    [("age", "age"), ("openssl", "openssl"), ("mvn", "maven"), ("npm", "npm"), ("setpriv", "util-linux")];
+const PROGRAMS: [(&str, &str); 7] = [
+    ("age", "age"),
+    ("openssl", "openssl"),
+    ("mvn", "maven"),
+    ("npm", "npm"),
+    ("setpriv", "util-linux"),
+    ("mkfs.exfat", "exfatprogs"),
+    ("mount.exfat-fuse", "exfat-fuse"),
+];
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {

@@ -31,7 +31,7 @@ mod report;
 mod tree;
 
 pub use cipherloom_kernels::{Accelerator, Backend, Engine};
-pub use error::{Error, ErrorClass, KeyFault};
+pub use error::{Cause, Error, ErrorClass, KeyFault, RunFault};
 pub use format::Format;
 pub use machine::Machine;
 pub use pipeline::{

@@ -1,6 +1,6 @@
 //! The few classes of errors that a program's exit code can tell apart.
 
-use super::Error;
+use super::{Error, RunFault};
 
 /// What kind of trouble an [`Error`] is, coarse enough for exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +32,8 @@ impl Error {
             | SourceShrank
             | SourceChanged
             | Stopped
-            | Calibration { .. } => ErrorClass::Io,
+            | Calibration { .. }
+            | Run(RunFault::NameCollision { .. } | RunFault::DestinationRefused { .. }) => ErrorClass::Io,
             BackendUnavailable { .. }
             | UnknownTemplate { .. }
             | UnknownCipher { .. }
@@ -76,6 +77,7 @@ impl Error {
             | TrailingData { .. }
             | WrongKey { .. }
             | FirstSegment
+            | Run(RunFault::KeyOpensNothing { .. })
             | DamagedSegment { .. }
             | Padding => ErrorClass::Authentication,
         }

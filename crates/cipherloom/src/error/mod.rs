@@ -4,11 +4,15 @@
 //! it), a key, a passphrase or any byte of a secret file. [`Error::class`] sorts the variants into the few classes that
 //! a program's exit code can tell apart.
 
+mod cause;
 mod class;
 mod key_fault;
+mod run_fault;
 
+pub use cause::Cause;
 pub use class::ErrorClass;
 pub use key_fault::KeyFault;
+pub use run_fault::RunFault;
 
 use std::io;
 
@@ -383,18 +387,13 @@ pub enum Error {
         /// What is wrong with it, and what to do about it.
         reason: String,
     },
+    /// What concerns the run as a whole.
+    #[error(transparent)]
+    Run(#[from] RunFault),
     /// Stored calibration cannot be used.
     #[error("the stored calibration cannot be used ({reason}); run `cipherloom calibrate` again")]
     Calibration {
         /// What is wrong with it.
         reason: String,
     },
-}
-
-impl Error {
-    /// The operating system's refusal of `action`, a verb phrase: "read the file".
-    #[must_use]
-    pub fn io(action: &'static str, source: io::Error) -> Error {
-        Error::Io { action, source }
-    }
 }

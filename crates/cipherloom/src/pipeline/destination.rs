@@ -5,14 +5,17 @@
 //! ([`Target`]). A folder that cannot be made is told once; what lies below it is not touched, and its files fail by
 //! themselves.
 
-use super::folders::{Ending, Folders, Target, make_folder};
+use super::folders::{Ending, Folders, Identity, Target, make_folder};
+use super::giving_up::Watched;
 use super::job::{IfExists, Job, Links, Work};
 use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
 use crate::Error;
+use crate::error::RunFault;
 use crate::report::{Event, Observer, Outcome};
 use crate::tree::{Directory, Tree};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,6 +27,9 @@ pub(super) struct OutputTree {
     first_existing: PathBuf,
     /// How each of the tree's folders came about.
     folders: Vec<Origin>,
+    /// By index, the folders that the file system does not tell from an earlier one, with the name of that: nothing is put
+    /// into them.
+    pub(super) shared: BTreeMap<u32, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +65,7 @@ pub(super) fn prepare(
     tree: &Tree,
     job: &Job<'_>,
     tally: &Tally,
-    observer: &dyn Observer,
+    observer: &Watched<'_>,
 ) -> Result<Option<OutputTree>, Error> {
     check(tree, job)?;
     let Some(destination) = &job.destination else { return Ok(None) };
@@ -70,47 +76,71 @@ pub(super) fn prepare(
     let mut folders = Vec::with_capacity(tree.directories.len());
     folders.push(origin);
     let root = Target::root(destination)?;
-    let mut refused = BTreeSet::new();
+    // With the name of the folder that this one is not told from, if that is why.
+    let mut refused: BTreeMap<&Path, Option<String>> = BTreeMap::new();
+    let mut shared = BTreeMap::new();
+    let mut known = Known::default();
     // Folders side by side follow each other in the listing.
     let mut parent: Option<(&Path, Target)> = None;
     for directory in tree.directories.iter().skip(1).take_while(|_| !observer.is_stopped()) {
-        let above = directory.path.parent().unwrap_or(Path::new(""));
-        if refused.contains(above) {
-            refused.insert(directory.path.as_path());
+        let path = directory.path.as_path();
+        let above = path.parent().unwrap_or(Path::new(""));
+        let index = folders.len() as u32;
+        if let Some(other) = refused.get(above).cloned() {
+            shared.extend(other.clone().map(|other| (index, other)));
+            refused.insert(path, other);
             folders.push(Origin::Refused);
             continue;
         }
-        let made = make_below(&root, &mut parent, above, directory);
-        folders.push(match &made {
-            Ok(true) => Origin::Made,
-            Ok(false) => Origin::Found,
-            Err(_) => Origin::Refused,
-        });
+        let made = make_below(&root, &mut parent, above, directory, &mut known);
+        folders.push(*made.as_ref().unwrap_or(&Origin::Refused));
         if let Err(error) = made {
-            refused.insert(directory.path.as_path());
-            tell(tree, destination, &directory.path, &error, tally, observer);
+            let other = match &error {
+                Error::Run(RunFault::NameCollision { other }) => Some(other.clone()),
+                _ => None,
+            };
+            shared.extend(other.clone().map(|other| (index, other)));
+            refused.insert(path, other);
+            tell(tree, destination, path, error, tally, observer);
         }
     }
-    Ok(Some(OutputTree { root, first_existing, folders }))
+    Ok(Some(OutputTree { root, first_existing, folders, shared }))
 }
 
-/// Makes a folder in the one at `above`, which is kept in `parent` for the next one; false if it is there already.
+/// Folders that were made or found, to notice when the file system takes another one for one of them.
+#[derive(Default)]
+struct Known<'t> {
+    by_identity: HashMap<Identity, &'t OsStr>,
+    /// Those of one parent by name in lower case: some file systems number folders by name.
+    by_case: HashMap<String, &'t OsStr>,
+}
+
+/// Makes a folder in the one at `above`, which is kept in `parent` for the next one.
 fn make_below<'t>(
     root: &Target,
     parent: &mut Option<(&'t Path, Target)>,
     above: &'t Path,
     twin: &'t Directory,
-) -> Result<bool, Error> {
+    known: &mut Known<'t>,
+) -> Result<Origin, Error> {
     let name = twin.path.file_name().ok_or(Error::NeitherFileNorFolder)?;
     let permissions = Some(&twin.attributes.permissions);
-    if above.as_os_str().is_empty() {
-        return root.make_folder(name, permissions);
-    }
     if parent.as_ref().is_none_or(|(path, _)| *path != above) {
         *parent = Some((above, root.below(above)?));
+        known.by_case.clear();
     }
     let (_, folder) = parent.as_ref().expect("opened above");
-    folder.make_folder(name, permissions)
+    let is_made = folder.make_folder(name, permissions)?;
+    let other = folder.identity(name).and_then(|identity| known.by_identity.insert(identity, name));
+    let by_case = known.by_case.insert(name.to_string_lossy().to_lowercase(), name);
+    match other.or_else(|| by_case.filter(|_| !is_made && !folder.lists(name))) {
+        _ if is_made => Ok(Origin::Made),
+        None => Ok(Origin::Found),
+        Some(other) => {
+            let other = other.to_string_lossy().into_owned();
+            Err(Error::Run(RunFault::NameCollision { other }))
+        }
+    }
 }
 
 /// Makes the destination itself, which may be named through links. With it comes the first folder, from there upwards, that
@@ -127,8 +157,12 @@ fn make_root(destination: &Path, twin: &Directory, is_single_file: bool) -> io::
     if destination.is_dir() {
         return Ok((Origin::Found, there));
     }
-    make_folder(destination, Some(&twin.attributes.permissions))?;
-    Ok((Origin::Made, there))
+    match make_folder(destination, Some(&twin.attributes.permissions)) {
+        Ok(()) => Ok((Origin::Made, there)),
+        // Another run may have made it just now.
+        Err(_) if destination.is_dir() => Ok((Origin::Found, there)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Trouble with a folder or link is told and counted like that of entries.
@@ -136,13 +170,17 @@ fn tell(
     tree: &Tree,
     destination: &Path,
     relative: &Path,
-    error: &Error,
+    error: Error,
     tally: &Tally,
-    observer: &dyn Observer,
+    observer: &Watched<'_>,
 ) {
+    let error = error.of_destination();
+    if error.ends_run() && !observer.giving_up.give_up() {
+        return;
+    }
     tally.fail_one();
     let (source, output) = (tree.root.join(relative), destination.join(relative));
-    let outcome = Outcome::Failed(error);
+    let outcome = Outcome::Failed(&error);
     observer.ended(&Event { source: &source, output: Some(&output), bytes: 0, outcome });
 }
 
@@ -184,7 +222,7 @@ fn resolve(path: &Path) -> PathBuf {
 }
 
 /// Makes the tree's links again, if the job wants that; returns how many.
-pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &dyn Observer) -> u64 {
+pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &Watched<'_>) -> u64 {
     let (Some(destination), Links::Copy) = (&job.destination, job.links) else { return 0 };
     let mut copied = 0;
     let mut folders = Folders::new(&tree.root, Some(destination));
@@ -196,7 +234,7 @@ pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &d
         });
         match made {
             Ok(made) => copied += u64::from(made),
-            Err(error) => tell(tree, destination, &directory.join(&link.name), &error, tally, observer),
+            Err(error) => tell(tree, destination, &directory.join(&link.name), error, tally, observer),
         }
     }
     copied
@@ -213,7 +251,7 @@ pub(super) fn finish(
     job: &Job<'_>,
     outputs: &OutputTree,
     tally: &Tally,
-    observer: &dyn Observer,
+    observer: &Watched<'_>,
 ) {
     let Some(destination) = &job.destination else { return };
     for (index, directory) in tree.directories.iter().enumerate().rev() {
@@ -228,12 +266,12 @@ pub(super) fn finish(
             Some(Origin::Found | Origin::Refused) | None => continue,
         };
         if let Err(error) = outputs.root.finish(&directory.path, ending, job.durable) {
-            tell(tree, destination, &directory.path, &error, tally, observer);
+            tell(tree, destination, &directory.path, error, tally, observer);
         }
     }
     if job.durable
         && let Err(error) = sync_parents(destination, &outputs.first_existing)
     {
-        tell(tree, destination, Path::new(""), &error, tally, observer);
+        tell(tree, destination, Path::new(""), error, tally, observer);
     }
 }

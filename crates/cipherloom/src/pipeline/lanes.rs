@@ -10,7 +10,6 @@ use super::worker::{Ended, Run, Worker};
 use crate::Error;
 use crate::format::{Format, Stream, pad};
 use crate::plan::{LANE_LEN, Task};
-use crate::tree::Entry;
 use cipherloom_kernels::{Aes, CbcStream};
 use std::array;
 use std::ops::Range;
@@ -26,8 +25,9 @@ const LINE: usize = 64;
 const AROUND: usize = 2 * BLOCK + 2 * LINE + 1;
 
 /// An entry in flight.
-struct Lane<'r> {
-    entry: &'r Entry,
+struct Lane {
+    /// The entry's index.
+    entry: u32,
     input: Input,
     output: Output,
     stream: Stream,
@@ -50,9 +50,9 @@ struct Supply {
     order: Range<u32>,
 }
 
-pub(super) fn work<'r>(worker: &mut Worker<'r>) {
+pub(super) fn work(worker: &mut Worker<'_>) {
     let slots = worker.run.plan.slots.min(MOST_PIECES);
-    let mut lanes: [Option<Lane<'r>>; MOST_PIECES] = [const { None }; MOST_PIECES];
+    let mut lanes: [Option<Lane>; MOST_PIECES] = [const { None }; MOST_PIECES];
     let mut supply = Supply { order: 0..0 };
     while !worker.run.observer.is_stopped() {
         let mut filled = 0;
@@ -100,7 +100,7 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
 
 /// The next entry of the queue that can be opened; those that cannot, or are to be skipped, are told. `own`: the bytes
 /// that this worker's lanes have to go.
-fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize, own: u64) -> Option<Lane<'r>> {
+fn next_lane(worker: &mut Worker<'_>, supply: &mut Supply, filled: usize, own: u64) -> Option<Lane> {
     // Nothing is opened that could not be read in this round.
     if filled + LANE_LEN + AROUND > worker.run.plan.buffer_len {
         return None;
@@ -116,13 +116,13 @@ fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize, ow
                 Task::Part { .. } => unreachable!("chained entries are never cut"),
             },
         };
-        let entry = &worker.run.tree.entries[worker.run.plan.order[position as usize] as usize];
+        let entry = worker.run.plan.order[position as usize];
         let ended = match open(worker, entry) {
             Ok(Some(lane)) => return Some(lane),
             Ok(None) => Ok(Ended::Skipped),
             Err(error) => Err(error),
         };
-        worker.run.queue.count_through(entry.size);
+        worker.run.queue.count_through(worker.run.tree.entries[entry as usize].size);
         worker.tell(entry, ended);
     }
 }
@@ -138,7 +138,7 @@ fn bytes_of(run: Run<'_>, task: &Task) -> u64 {
     }
 }
 
-fn open<'r>(worker: &mut Worker<'r>, entry: &'r Entry) -> Result<Option<Lane<'r>>, Error> {
+fn open(worker: &mut Worker<'_>, entry: u32) -> Result<Option<Lane>, Error> {
     let format: &Format = worker.run.job.work.sealing().expect("lanes encrypt");
     let Some((input, output)) = worker.open(entry)? else { return Ok(None) };
     let mut header = [0; BLOCK];
@@ -162,7 +162,7 @@ fn open<'r>(worker: &mut Worker<'r>, entry: &'r Entry) -> Result<Option<Lane<'r>
     }))
 }
 
-impl Lane<'_> {
+impl Lane {
     /// Plaintext bytes still to come.
     fn rest(&self) -> usize {
         usize::try_from(self.input.len() - self.done).unwrap_or(usize::MAX)
@@ -190,7 +190,7 @@ impl Lane<'_> {
 }
 
 /// Encrypts every lane's piece in place, interleaved where they share a key.
-fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane<'_>>]) {
+fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane>]) {
     let mut streams: [CbcStream<'_>; MOST_PIECES] =
         array::from_fn(|_| CbcStream { chain: [0; 16], buffer: &mut [] });
     let mut ciphers: [Option<&Aes>; MOST_PIECES] = [None; MOST_PIECES];
@@ -222,11 +222,11 @@ fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane<'_>>]) {
 }
 
 /// Writes a lane's piece, and commits its entry if that was the last one.
-fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>) {
+fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane>) {
     let Some(lane) = slot.as_mut().filter(|lane| !lane.piece.is_empty()) else { return };
     let bytes = &worker.buffers.main.first(lane.piece.end)[lane.piece.clone()];
     if let Err(error) = lane.output.write(bytes, lane.written) {
-        return end(worker, slot, Err(error));
+        return end(worker, slot, Err(error.of_destination()));
     }
     lane.written += lane.piece.len() as u64;
     if lane.is_last {
@@ -234,13 +234,12 @@ fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>) {
     }
 }
 
-fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>, result: Result<(), Error>) {
+fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane>, result: Result<(), Error>) {
     let Some(lane) = slot.take() else { return };
     worker.run.queue.count_through(lane.rest() as u64);
     let Lane { entry, input, output, written, .. } = lane;
     let ended = result
         .and_then(|()| input.check_unchanged())
-        .and_then(|()| worker.name_and_commit(entry, output))
-        .map(|()| Ended::Done(written));
+        .and_then(|()| worker.name_and_commit(entry, output, written));
     worker.tell(entry, ended);
 }

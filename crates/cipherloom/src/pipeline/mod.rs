@@ -10,9 +10,11 @@
 //! complete. One entry's failure is told and counted, and the others go on.
 
 mod buffers;
+mod collisions;
 mod destination;
 mod draft;
 mod folders;
+mod giving_up;
 mod input;
 mod job;
 mod key_file;
@@ -50,7 +52,10 @@ use crate::Error;
 use crate::plan::Plan;
 use crate::report::{Event, Observer, Outcome, Summary};
 use crate::tree::Tree;
+use collisions::Collisions;
+use giving_up::{GivingUp, Watched};
 use queue::Queue;
+use std::collections::BTreeMap;
 use std::time::Instant;
 use tally::Tally;
 use worker::{Run, Worker};
@@ -73,19 +78,41 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         let outcome = Outcome::Failed(&unlisted.error);
         observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
     }
-    let outputs = destination::prepare(tree, job, &tally, observer)?;
+    let giving_up = GivingUp::default();
+    let watched = Watched { observer, giving_up: &giving_up };
+    let outputs = destination::prepare(tree, job, &tally, &watched)?;
     let queue = Queue::new(plan);
-    let run = Run { tree, plan, job, queue: &queue, tally: &tally, observer };
+    let collisions = Collisions::new(tree.entries.len());
+    let none = BTreeMap::new();
+    let shared_folders = outputs.as_ref().map_or(&none, |outputs| &outputs.shared);
+    let run = Run {
+        tree,
+        plan,
+        job,
+        queue: &queue,
+        tally: &tally,
+        collisions: &collisions,
+        giving_up: &giving_up,
+        shared_folders,
+        observer: &watched,
+    };
     // Whoever can stop the run may be able to do so from this thread only, so it goes on asking.
     on_watched_workers(plan.threads, &|| Worker::new(run).work(), &|| {
-        observer.is_stopped();
+        watched.is_stopped();
     });
-    if observer.is_stopped() {
-        return Ok(tally.summary(0, start.elapsed().as_secs_f64()));
+    for (index, ended) in giving_up.held() {
+        run.tell(index, &ended);
     }
-    let links = destination::copy_links(tree, job, &tally, observer);
+    if watched.is_stopped() {
+        let mut summary = tally.summary(0, start.elapsed().as_secs_f64());
+        if giving_up.has_given_up() {
+            summary.untried = (tree.entries.len() as u64).saturating_sub(tally.ended());
+        }
+        return Ok(summary);
+    }
+    let links = destination::copy_links(tree, job, &tally, &watched);
     if let Some(outputs) = &outputs {
-        destination::finish(tree, job, outputs, &tally, observer);
+        destination::finish(tree, job, outputs, &tally, &watched);
     }
     Ok(tally.summary(links, start.elapsed().as_secs_f64()))
 }

@@ -11,6 +11,15 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 
+/// How an output gets its name.
+#[derive(Clone, Copy)]
+pub(super) struct Naming<'n> {
+    pub(super) name: &'n OsStr,
+    pub(super) if_exists: IfExists,
+    /// Asked before anything is replaced.
+    pub(super) may_replace: &'n dyn Fn() -> Result<(), Error>,
+}
+
 impl Output {
     pub(super) fn write(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Error> {
         while !bytes.is_empty() {
@@ -37,10 +46,9 @@ impl Output {
     pub(super) fn commit(
         self,
         folder: &Target,
-        name: &OsStr,
+        naming: Naming<'_>,
         attributes: &Attributes,
         granted: &mut Granted,
-        if_exists: IfExists,
         durable: bool,
     ) -> Result<(), Error> {
         let file = self.file();
@@ -56,7 +64,7 @@ impl Output {
         if durable {
             self.sync()?;
         }
-        folder.name(self, name, if_exists)
+        folder.name_checked(self, naming.name, naming.if_exists, naming.may_replace)
     }
 }
 

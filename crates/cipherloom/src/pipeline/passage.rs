@@ -28,7 +28,11 @@ impl Ends for Files {
     }
 
     fn write(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
-        self.output.as_ref().expect("an operation that writes").write(bytes, offset)
+        self.output
+            .as_ref()
+            .expect("an operation that writes")
+            .write(bytes, offset)
+            .map_err(Error::of_destination)
     }
 }
 

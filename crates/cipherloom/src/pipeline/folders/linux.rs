@@ -9,19 +9,19 @@ mod temporary;
 
 pub(in crate::pipeline) use temporary::Output;
 
-use super::{Ending, settle};
+use super::{Ending, Identity, settle};
 use crate::Error;
 use crate::pipeline::job::IfExists;
 use below::{FOLDER, READABLE, open_below};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, symlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, symlinkat,
 };
 use rustix::io::Errno;
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -141,7 +141,34 @@ impl Target {
         name: &OsStr,
         if_exists: IfExists,
     ) -> Result<(), Error> {
-        output.publish(&self.folder, name, if_exists)
+        self.name_checked(output, name, if_exists, &|| Ok(()))
+    }
+
+    /// The same; `may_replace` is asked before anything is replaced.
+    pub(in crate::pipeline) fn name_checked(
+        &self,
+        output: Output,
+        name: &OsStr,
+        if_exists: IfExists,
+        may_replace: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        output.publish(&self.folder, name, if_exists, may_replace)
+    }
+
+    /// Whether the folder's listing has this very name.
+    pub(in crate::pipeline) fn lists(&self, name: &OsStr) -> bool {
+        let names = openat(&self.folder, ".", READABLE, Mode::empty()).and_then(Dir::new);
+        names.is_ok_and(|mut names| {
+            names.any(|item| item.is_ok_and(|item| item.file_name().to_bytes() == name.as_bytes()))
+        })
+    }
+
+    /// Which file or folder bears this name.
+    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+        let found = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        let names = if is_folder { 1 } else { u64::from(found.st_nlink) };
+        Some(Identity { device: found.st_dev, number: found.st_ino, names })
     }
 
     /// Makes a link that leads to `goal`; false if the name is taken and that is to be skipped. Only a link is replaced.

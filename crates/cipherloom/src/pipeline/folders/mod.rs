@@ -88,6 +88,15 @@ impl<'t> Folders<'t> {
     }
 }
 
+/// Which file or folder a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    pub(super) device: u64,
+    pub(super) number: u64,
+    /// How many names it has (a folder: 1).
+    pub(super) names: u64,
+}
+
 /// What a folder of the output gets when all that goes into it is there.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ending<'t> {

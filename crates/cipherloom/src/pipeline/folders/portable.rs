@@ -2,7 +2,7 @@
 //! their final folder and renamed. Each step of a path is looked at just before it is taken, which leaves a moment in
 //! which somebody else may put a link there.
 
-use super::{Ending, TEMPORARY_PREFIX};
+use super::{Ending, Identity, TEMPORARY_PREFIX};
 use crate::Error;
 use crate::pipeline::job::IfExists;
 use std::ffi::OsStr;
@@ -88,6 +88,31 @@ impl Target {
         self.kind(name).is_some()
     }
 
+    /// Whether the folder's listing has this very name.
+    pub(in crate::pipeline) fn lists(&self, name: &OsStr) -> bool {
+        fs::read_dir(&self.0)
+            .is_ok_and(|mut items| items.any(|item| item.is_ok_and(|item| item.file_name() == name)))
+    }
+
+    /// Which file or folder bears this name.
+    #[cfg(unix)]
+    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+        use std::os::unix::fs::MetadataExt;
+        let found = self.0.join(name).symlink_metadata().ok()?;
+        let names = if found.is_dir() { 1 } else { found.nlink() };
+        Some(Identity { device: found.dev(), number: found.ino(), names })
+    }
+
+    /// Which file or folder bears this name, by the path that the system spells for it.
+    #[cfg(not(unix))]
+    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let path = fs::canonicalize(self.0.join(name)).ok()?;
+        let mut number = DefaultHasher::new();
+        path.hash(&mut number);
+        Some(Identity { device: 0, number: number.finish(), names: 1 })
+    }
+
     fn kind(&self, name: &OsStr) -> Option<fs::FileType> {
         Some(self.0.join(name).symlink_metadata().ok()?.file_type())
     }
@@ -105,7 +130,27 @@ impl Target {
         name: &OsStr,
         if_exists: IfExists,
     ) -> Result<(), Error> {
+        self.name_checked(output, name, if_exists, &|| Ok(()))
+    }
+
+    /// The same; `may_replace` is asked before anything is replaced.
+    pub(in crate::pipeline) fn name_checked(
+        &self,
+        mut output: Output,
+        name: &OsStr,
+        if_exists: IfExists,
+        may_replace: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let path = self.0.join(name);
+        if if_exists == IfExists::Overwrite {
+            match output.0.persist_noclobber(&path) {
+                Ok(_) => return Ok(()),
+                Err(refused) => output = Output(refused.file),
+            }
+            if self.is_taken(name) {
+                may_replace()?;
+            }
+        }
         let renamed = match if_exists {
             IfExists::Overwrite => output.0.persist(path),
             IfExists::Fail | IfExists::Skip => output.0.persist_noclobber(path),

@@ -5,14 +5,14 @@ use super::super::TEMPORARY_PREFIX;
 use crate::Error;
 use crate::pipeline::job::IfExists;
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, unlinkat,
+    AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An output that does not bear its name yet; gone if dropped.
 #[derive(Debug)]
@@ -51,19 +51,24 @@ impl Output {
         matches!(self, Output::Unnamed(_))
     }
 
-    /// Gives the complete file its name in `folder`.
+    /// Gives the complete file its name in `folder`. `may_replace` is asked before anything is replaced.
     pub(super) fn publish(
         self,
         folder: &Arc<OwnedFd>,
         name: &OsStr,
         if_exists: IfExists,
+        may_replace: &dyn Fn() -> Result<(), Error>,
     ) -> Result<(), Error> {
         match self {
+            Output::Named(_, temporary) if if_exists == IfExists::Overwrite => {
+                temporary.replace(folder, name, may_replace)
+            }
             Output::Named(_, temporary) => temporary.become_final(folder, name, if_exists),
             Output::Unnamed(file) => match link(&file, folder, name) {
                 Ok(()) => Ok(()),
                 // Linking never replaces, renaming does: so the file gets a temporary name for a moment.
                 Err(Errno::EXIST) if if_exists == IfExists::Overwrite => {
+                    may_replace()?;
                     let refused = |errno: Errno| Error::io("replace the output", errno.into());
                     TemporaryName::take(folder, |temporary| link(&file, folder, temporary).map_err(refused))?
                         .become_final(folder, name, if_exists)
@@ -104,6 +109,36 @@ impl TemporaryName {
     /// Nothing bears the name any more.
     pub(super) fn forget(mut self) {
         self.name.clear();
+    }
+
+    /// As `become_final` where outputs are replaced, but `may_replace` is asked first if the name is taken.
+    fn replace(
+        self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        may_replace: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        /// Where nothing can be renamed on condition, one output is named at a time: no two see the same name free.
+        static NAMING: Mutex<()> = Mutex::new(());
+        let (from, to) = ((&self.folder, self.name()), (folder, name));
+        match renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                self.forget();
+                Ok(())
+            }
+            Err(Errno::EXIST) => {
+                may_replace()?;
+                self.become_final(folder, name, IfExists::Overwrite)
+            }
+            Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => {
+                let _naming = NAMING.lock().unwrap_or_else(PoisonError::into_inner);
+                if statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                    may_replace()?;
+                }
+                self.become_final(folder, name, IfExists::Overwrite)
+            }
+            Err(errno) => Err(Error::io("give the output its name", errno.into())),
+        }
     }
 
     fn become_final(self, folder: &OwnedFd, name: &OsStr, if_exists: IfExists) -> Result<(), Error> {
