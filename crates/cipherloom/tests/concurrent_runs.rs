@@ -2,9 +2,7 @@
 
 use cipherloom::key::{Keyset, Template};
 use cipherloom::machine::Calibration;
-use cipherloom::{
-    Backend, Event, Format, IfExists, Job, Machine, Observer, Selection, Summary, Tree, Work,
-};
+use cipherloom::{Backend, Event, Format, IfExists, Job, Machine, Observer, Selection, Summary, Tree, Work};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -37,10 +35,8 @@ fn two_resumed_runs_share_the_work() {
     }
     let tree = Tree::list(&plain, &Selection::default()).unwrap();
     let encrypt = |sealed: &Path, start: &Barrier| -> Summary {
-        let job = Job {
-            if_exists: IfExists::Skip,
-            ..Job::new(Work::Encrypt(&format), Some(sealed.to_owned()))
-        };
+        let job =
+            Job { if_exists: IfExists::Skip, ..Job::new(Work::Encrypt(&format), Some(sealed.to_owned())) };
         let plan = job.plan(&tree, &machine, NonZeroUsize::new(2));
         start.wait();
         cipherloom::run(&tree, &plan, &job, &Strict).unwrap()
