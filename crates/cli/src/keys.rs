@@ -4,7 +4,7 @@ use crate::arguments::{CipherName, FormatArguments, FormatName};
 use crate::exit_code::{no_key, usage};
 use crate::{output, passphrase};
 use anyhow::Context;
-use cipherloom::format::{Cipher, IvPolicy};
+use cipherloom::format::{Cipher, IvPolicy, MAX_SEGMENT_SIZE};
 use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
 use cipherloom::key::{self, Keyset, RawKey, SECRET_LIMIT};
 use cipherloom::{Engine, Error, Format};
@@ -22,7 +22,7 @@ pub fn format(arguments: &FormatArguments, engine: Engine) -> anyhow::Result<For
         FormatName::Tink => {
             let (keyset, lock) = keyset(key_file(arguments)?, arguments)?;
             refuse_idle_secrets(arguments, &[lock])?;
-            Ok(Format::tink(keyset, engine)?)
+            Ok(tink(arguments, keyset, engine)?)
         }
         FormatName::Cobblestone => cobblestone(arguments, key_file(arguments)?),
         FormatName::Openssl => {
@@ -51,7 +51,7 @@ pub fn formats(arguments: &FormatArguments, to: &Path, engine: Engine) -> anyhow
             let (from, from_lock) = keyset(key_file(arguments)?, arguments)?;
             let (to, to_lock) = keyset(to, arguments)?;
             refuse_idle_secrets(arguments, &[from_lock, to_lock])?;
-            Ok((Format::tink(from, engine)?, Format::tink(to, engine)?))
+            Ok((tink(arguments, from, engine)?, tink(arguments, to, engine)?))
         }
         FormatName::Cobblestone => {
             Ok((cobblestone(arguments, key_file(arguments)?)?, cobblestone(arguments, to)?))
@@ -61,6 +61,11 @@ pub fn formats(arguments: &FormatArguments, to: &Path, engine: Engine) -> anyhow
              nonsense, which would then be sealed; decrypt and encrypt them instead",
         )),
     }
+}
+
+fn tink(arguments: &FormatArguments, keyset: Keyset, engine: Engine) -> Result<Format, Error> {
+    let most = arguments.max_segment_size.unwrap_or(MAX_SEGMENT_SIZE);
+    Format::tink_with_segments_up_to(most, keyset, engine)
 }
 
 fn cobblestone(arguments: &FormatArguments, key: &Path) -> anyhow::Result<Format> {
@@ -102,7 +107,8 @@ pub fn refuse_identity(arguments: &FormatArguments) -> anyhow::Result<()> {
 /// An option of another format has no effect, and somebody may rely on its having one.
 pub fn refuse_foreign_options(arguments: &FormatArguments) -> anyhow::Result<()> {
     use FormatName::{Cobblestone, Openssl, Raw, Tink};
-    let options: [(&str, bool, &[FormatName]); 9] = [
+    let options: [(&str, bool, &[FormatName]); 10] = [
+        ("--max-segment-size", arguments.max_segment_size.is_some(), &[Tink]),
         ("--key", arguments.key.is_some(), &[Tink]),
         ("--identity", arguments.identity.is_some(), &[Tink]),
         ("--passphrase-file", arguments.passphrase_file.is_some(), &[Tink, Openssl]),

@@ -63,4 +63,14 @@ pub enum KeyFault {
         /// The smallest size.
         least: u32,
     },
+    /// Segments that take more memory than is allowed.
+    #[error(
+        "has segments of {found} bytes, and each thread needs as much memory; more than {most} must be allowed (--max-segment-size)"
+    )]
+    SegmentLimit {
+        /// The size in the key.
+        found: u32,
+        /// The most that is allowed.
+        most: u32,
+    },
 }

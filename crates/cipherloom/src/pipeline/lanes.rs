@@ -91,7 +91,8 @@ pub(super) fn work(worker: &mut Worker<'_>) {
             return;
         }
         worker.run.queue.count_through(through);
-        encrypt(worker.buffers.main.first(filled), &mut lanes[..slots]);
+        let buffer = worker.buffers.main.first(filled).expect("it has been filled so far");
+        encrypt(buffer, &mut lanes[..slots]);
         for slot in &mut lanes[..slots] {
             write(worker, slot);
         }
@@ -177,7 +178,7 @@ impl Lane {
         // The place that is read to stands at the border of a cache line (see `Buffer::aligned_at`), and pieces that
         // are a power of two long do not stand that far apart: their lanes would all fall into one set of the cache.
         let at = (at + lead + LINE).next_multiple_of(LINE) - lead;
-        let buffer = &mut worker.buffers.main.first(at + lead + len + BLOCK + 1)[at..];
+        let buffer = &mut worker.buffers.main.first(at + lead + len + BLOCK + 1)?[at..];
         buffer[..lead].copy_from_slice(&self.header[..lead]);
         self.input.read(&mut buffer[lead..], len, self.done)?;
         let sealed = if self.is_last { pad(&mut buffer[lead..], len) } else { len };
@@ -224,7 +225,8 @@ fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane>]) {
 /// Writes a lane's piece, and commits its entry if that was the last one.
 fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane>) {
     let Some(lane) = slot.as_mut().filter(|lane| !lane.piece.is_empty()) else { return };
-    let bytes = &worker.buffers.main.first(lane.piece.end)[lane.piece.clone()];
+    let buffer = worker.buffers.main.first(lane.piece.end).expect("it has been filled so far");
+    let bytes = &buffer[lane.piece.clone()];
     if let Err(error) = lane.output.write(bytes, lane.written) {
         return end(worker, slot, Err(error.of_destination()));
     }

@@ -53,12 +53,12 @@ impl Passage {
             let first_run = if matches!(work, Work::Rekey { .. }) { 0 } else { RUN_LEN };
             let wanted = format.head_len().max(first_run) as u64;
             at_hand = usize::try_from(wanted.min(input.len())).expect("a buffer's length");
-            input.read(buffers.main.first(at_hand + 1), at_hand, 0)?;
+            input.read(buffers.main.first(at_hand + 1)?, at_hand, 0)?;
             // Keys are tried on a copy of the first segment, of which no more than this is at hand.
             scratch_len = if format.head_len() > format.layout().header as usize { at_hand } else { 0 };
         }
-        let head = &buffers.main.first(at_hand + 1)[..at_hand];
-        let scratch = if scratch_len > 0 { buffers.second.first(scratch_len) } else { &mut [] };
+        let head = &buffers.main.first(at_hand + 1)?[..at_hand];
+        let scratch = if scratch_len > 0 { buffers.second.first(scratch_len)? } else { &mut [] };
         let translation = Translation::begin(work, input.len(), &buffers.associated_data, head, scratch)?
             .in_runs_of(run_len);
         let segments = translation.segments;

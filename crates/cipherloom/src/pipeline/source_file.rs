@@ -19,7 +19,7 @@ impl SourceFile {
         let mut folders = Folders::new(&tree.root, None);
         let folder = folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
         let file = folder.source.input(&entry.name, tree.is_single_file)?;
-        Ok(SourceFile(Input::new(file, entry.size, entry.attributes.modified)))
+        Ok(SourceFile(Input::new(file, entry.size, &entry.attributes)))
     }
 
     /// `len` bytes from `offset`.

@@ -151,7 +151,7 @@ impl<'r> Worker<'r> {
             output = Some(made.map_err(Error::of_destination)?);
         }
         let file = folder.source.input(&entry.name, tree.is_single_file)?;
-        Ok(Some((Input::new(file, entry.size, entry.attributes.modified), output)))
+        Ok(Some((Input::new(file, entry.size, &entry.attributes), output)))
     }
 
     fn name_output(&mut self, index: u32) -> Result<(), Error> {

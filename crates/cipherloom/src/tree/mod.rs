@@ -6,10 +6,13 @@
 
 pub mod address;
 
+mod items;
 mod named;
 mod selection;
 mod shard;
 mod walk;
+
+pub(crate) use walk::{attributes, changed};
 
 pub use selection::Selection;
 pub use shard::Shard;
@@ -27,6 +30,16 @@ pub struct Attributes {
     pub permissions: Permissions,
     /// Time of the last change of the content, where the file system has one.
     pub modified: Option<SystemTime>,
+    /// Time of the last change of content or attributes (Unix: ctime, in seconds and nanoseconds), which no program can set.
+    pub(crate) changed: Option<(i64, i64)>,
+}
+
+impl Attributes {
+    /// Attributes of something that is no file of this system.
+    #[must_use]
+    pub fn new(permissions: Permissions, modified: Option<SystemTime>) -> Attributes {
+        Attributes { permissions, modified, changed: None }
+    }
 }
 
 /// A folder of the tree.

@@ -1,10 +1,10 @@
-//! Lists a tree with the standard library's folder reading (portable; relative to folder handles where the system
-//! has them), parents before children, without recursion so that depth costs no stack.
+//! Lists a tree, parents before children, without recursion so that depth costs no stack.
 
+use super::items::{Items, Kind};
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
 use std::ffi::OsString;
-use std::fs::{self, FileType, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -81,14 +81,14 @@ fn list_directory(
 ) -> io::Result<()> {
     let relative = tree.directories[index].path.clone();
     let directory = u32::try_from(index).map_err(|_| io::Error::other("more than 2^32 folders"))?;
-    for (position, item) in fs::read_dir(tree.root.join(&relative))?.enumerate() {
+    for (position, item) in Items::of(&tree.root.join(&relative))?.enumerate() {
         if position % ITEMS_BETWEEN == ITEMS_BETWEEN - 1 && is_stopped() {
             return Ok(());
         }
         // Here the folder itself cannot be read on. What goes wrong with one item concerns that one only.
         let item = item?;
-        let place = Place { directory, relative: &relative, name: item.file_name() };
-        if let Err((path, error)) = add(tree, selection, place, item.file_type(), || item.metadata()) {
+        let place = Place { directory, relative: &relative, name: item.name() };
+        if let Err((path, error)) = add(tree, selection, place, item.kind(), || item.look()) {
             tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
         }
     }
@@ -108,40 +108,54 @@ fn add(
     tree: &mut Tree,
     selection: &Selection,
     place: Place<'_>,
-    kind: io::Result<FileType>,
-    metadata: impl FnOnce() -> io::Result<Metadata>,
+    kind: io::Result<Kind>,
+    look: impl FnOnce() -> io::Result<(u64, Attributes)>,
 ) -> Result<(), (PathBuf, io::Error)> {
     let Place { directory, relative, name } = place;
     let whole_path = |root: &Path| root.join(relative).join(&name);
     let kind = kind.map_err(|error| (whole_path(&tree.root), error))?;
     if !selection.takes_everything() {
         let path = relative.join(&name);
-        let out = if kind.is_dir() { selection.leaves_out(&path) } else { !selection.takes_file(&path) };
+        let out =
+            if kind == Kind::Folder { selection.leaves_out(&path) } else { !selection.takes_file(&path) };
         if out {
             tree.passed_over.excluded += 1;
             return Ok(());
         }
     }
-    if kind.is_symlink() {
-        tree.links.push(Link { directory, name });
-        return Ok(());
-    }
-    if !kind.is_dir() && !kind.is_file() {
-        tree.passed_over.special += 1;
-        return Ok(());
-    }
-    let metadata = metadata().map_err(|error| (whole_path(&tree.root), error))?;
-    let attributes = attributes(&metadata);
-    if kind.is_dir() {
-        tree.directories.push(Directory { path: relative.join(&name), attributes });
-    } else {
-        tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
+    match kind {
+        Kind::Link => tree.links.push(Link { directory, name }),
+        Kind::Special => tree.passed_over.special += 1,
+        Kind::Folder | Kind::File => {
+            let (size, attributes) = look().map_err(|error| (whole_path(&tree.root), error))?;
+            if kind == Kind::Folder {
+                tree.directories.push(Directory { path: relative.join(&name), attributes });
+            } else {
+                tree.entries.push(Entry { directory, name, size, attributes });
+            }
+        }
     }
     Ok(())
 }
 
-pub(super) fn attributes(metadata: &Metadata) -> Attributes {
-    Attributes { permissions: permissions(metadata), modified: metadata.modified().ok() }
+pub(crate) fn attributes(metadata: &Metadata) -> Attributes {
+    Attributes {
+        permissions: permissions(metadata),
+        modified: metadata.modified().ok(),
+        changed: changed(metadata),
+    }
+}
+
+/// See [`Attributes`].
+#[cfg(unix)]
+pub(crate) fn changed(metadata: &Metadata) -> Option<(i64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn changed(_metadata: &Metadata) -> Option<(i64, i64)> {
+    None
 }
 
 /// Without the bits that let a program run as somebody else: an output is not the program that these were given to.
@@ -197,15 +211,16 @@ mod tests {
         for selection in [&everything, &some] {
             let mut tree = empty_tree(folder.path().to_owned(), attributes(&metadata), false);
             let gone = || io::Error::from(io::ErrorKind::NotFound);
-            let mut add = |name: &str, kind, looked: io::Result<Metadata>| {
+            let mut add = |name: &str, kind, looked: io::Result<(u64, Attributes)>| {
                 let place = Place { directory: 0, relative: Path::new("a"), name: name.into() };
                 add(&mut tree, selection, place, kind, || looked)
                     .map_err(|(path, error)| (path, error.kind()))
             };
             let told = |name: &str| Err((folder.path().join("a").join(name), io::ErrorKind::NotFound));
-            assert_eq!(add("early", Err(gone()), Ok(metadata.clone())), told("early"));
-            assert_eq!(add("late", Ok(metadata.file_type()), Err(gone())), told("late"));
-            assert_eq!(add("here", Ok(metadata.file_type()), Ok(metadata.clone())), Ok(()));
+            let here = || Ok((2, attributes(&metadata)));
+            assert_eq!(add("early", Err(gone()), here()), told("early"));
+            assert_eq!(add("late", Ok(Kind::File), Err(gone())), told("late"));
+            assert_eq!(add("here", Ok(Kind::File), here()), Ok(()));
             assert_eq!((tree.entries.len(), tree.total_bytes()), (1, 2));
         }
     }

@@ -124,8 +124,7 @@ macro_rules! hold_for {
                 let folder = tempdir().unwrap();
                 let target = target(folder.path());
                 let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
-                let twin =
-                    |mode| Attributes { permissions: Permissions::from_mode(mode), modified: Some(modified) };
+                let twin = |mode| Attributes::new(Permissions::from_mode(mode), Some(modified));
                 let mode = |name| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o7777;
                 let made = OsStr::new("made");
                 assert!(target.make_folder(made, Some(&Permissions::from_mode(0o500))).unwrap());
