@@ -83,6 +83,16 @@ def test_a_full_disk_stops_every_file_cleanly(tmp_path, key, small_disk):
     tool.run("verify", small_disk / "sealed", "--key", key)
 
 
+def test_folders_whose_handles_do_not_close_are_listed(tmp_path, key):
+    """As on file systems over a network. The first calls are those of the loader, where there is one."""
+    plain = tool.write_tree(tmp_path / "plain", {f"{number}/file": 50 for number in range(20)})
+    trace = ["strace", "-f", "-o", tmp_path / "trace", "-e", "trace=close", "-e", "inject=close:error=EIO:when=6+"]
+    command = [*trace, tool.COMMAND, "encrypt", plain, tmp_path / "sealed", "--key", key]
+    done = subprocess.run(command, capture_output=True, timeout=120)
+    assert "panicked" not in tool.message(done)
+    assert len(list((tmp_path / "sealed").iterdir())) == 20
+
+
 def test_a_file_size_limit_leaves_no_half_file(tmp_path, key):
     plain = tool.write_tree(tmp_path / "plain", {"large": 3_000_000, "small": 500})
     command = f"trap '' XFSZ; ulimit -f 1000; exec {tool.COMMAND} encrypt {plain} {tmp_path}/sealed --key {key}"

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// Programs that the stage drives, with the Debian package of each.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 8] = [
     ("age", "age"),
     ("openssl", "openssl"),
     ("mvn", "maven"),
@@ -17,6 +17,7 @@ const PROGRAMS: [(&str, &str); 7] = [
     ("setpriv", "util-linux"),
     ("mkfs.exfat", "exfatprogs"),
     ("mount.exfat-fuse", "exfat-fuse"),
+    ("strace", "strace"),
 ];
 
 #[derive(clap::Args, Default)]

@@ -108,7 +108,7 @@ impl Known {
             let by_case = self.folds_case.then(|| name.to_string_lossy().to_lowercase());
             let by_case = by_case.map(|lower| *self.lower.entry(lower).or_insert(index));
             // A file with several names is found under each of them: these are no collision.
-            let by_identity = (identity.names <= 1).then(|| *seen.entry(identity).or_insert(index));
+            let by_identity = identity.is_only_name.then(|| *seen.entry(identity).or_insert(index));
             if let Some(first) = by_case.filter(|first| *first != index).or(by_identity).or(by_case) {
                 self.first.insert(index, first);
                 if first != index {

@@ -222,13 +222,22 @@ fn resolve(path: &Path) -> PathBuf {
 }
 
 /// Makes the tree's links again, if the job wants that; returns how many.
-pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &Watched<'_>) -> u64 {
+pub(super) fn copy_links(
+    tree: &Tree,
+    job: &Job<'_>,
+    outputs: Option<&OutputTree>,
+    tally: &Tally,
+    observer: &Watched<'_>,
+) -> u64 {
     let (Some(destination), Links::Copy) = (&job.destination, job.links) else { return 0 };
     let mut copied = 0;
     let mut folders = Folders::new(&tree.root, Some(destination));
     for link in &tree.links {
         let directory = &tree.directories[link.directory as usize].path;
-        let made = folders.open(link.directory, directory).and_then(|folder| {
+        let shared = outputs.and_then(|outputs| outputs.shared.get(&link.directory));
+        let collision = |other: &String| Error::Run(RunFault::NameCollision { other: other.clone() });
+        let is_free = shared.map_or(Ok(()), |other| Err(collision(other)));
+        let made = is_free.and_then(|()| folders.open(link.directory, directory)).and_then(|folder| {
             let goal = folder.source.read_link(&link.name)?;
             folder.target().make_link(&goal, &link.name, job.if_exists)
         });

@@ -110,7 +110,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         }
         return Ok(summary);
     }
-    let links = destination::copy_links(tree, job, &tally, &watched);
+    let links = destination::copy_links(tree, job, outputs.as_ref(), &tally, &watched);
     if let Some(outputs) = &outputs {
         destination::finish(tree, job, outputs, &tally, &watched);
     }

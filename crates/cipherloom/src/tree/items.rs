@@ -93,7 +93,7 @@ mod linux {
             let attributes = Attributes {
                 // As in `super::super::walk`: without the bits that let a program run as somebody else.
                 permissions: Permissions::from_mode(found.st_mode & !0o7000),
-                modified: time(found.st_mtime, found.st_mtime_nsec as u64),
+                modified: time(found.st_mtime, found.st_mtime_nsec),
                 changed: Some((found.st_ctime, found.st_ctime_nsec as i64)),
             };
             Ok((found.st_size as u64, attributes))
@@ -115,7 +115,7 @@ mod linux {
     #[cfg(test)]
     mod tests {
         use super::*;
-        use std::fs::{self, File};
+        use std::fs;
 
         /// What the standard library says of a file, which readers compare with, and what the listing says, are the same.
         #[test]
@@ -125,7 +125,8 @@ mod linux {
             fs::write(&path, b"123").unwrap();
             let before_1970 = SystemTime::UNIX_EPOCH - Duration::from_millis(1_234_567);
             for modified in [before_1970, SystemTime::UNIX_EPOCH, SystemTime::now()] {
-                File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+                let times = fs::FileTimes::new().set_modified(modified);
+                fs::OpenOptions::new().write(true).open(&path).unwrap().set_times(times).unwrap();
                 let metadata = fs::metadata(&path).unwrap();
                 let items: Vec<_> = Items::of(folder.path()).unwrap().map(Result::unwrap).collect();
                 assert_eq!((items.len(), items[0].name()), (1, "file".into()));

@@ -167,8 +167,8 @@ impl Target {
     pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
         let found = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
-        let names = if is_folder { 1 } else { u64::from(found.st_nlink) };
-        Some(Identity { device: found.st_dev, number: found.st_ino, names })
+        let is_only_name = is_folder || found.st_nlink <= 1;
+        Some(Identity { device: found.st_dev, number: found.st_ino, is_only_name })
     }
 
     /// Makes a link that leads to `goal`; false if the name is taken and that is to be skipped. Only a link is replaced.

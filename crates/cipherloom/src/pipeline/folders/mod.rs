@@ -93,8 +93,8 @@ impl<'t> Folders<'t> {
 pub(super) struct Identity {
     pub(super) device: u64,
     pub(super) number: u64,
-    /// How many names it has (a folder: 1).
-    pub(super) names: u64,
+    /// False for a file with several names (hard links).
+    pub(super) is_only_name: bool,
 }
 
 /// What a folder of the output gets when all that goes into it is there.

@@ -99,8 +99,8 @@ impl Target {
     pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
         use std::os::unix::fs::MetadataExt;
         let found = self.0.join(name).symlink_metadata().ok()?;
-        let names = if found.is_dir() { 1 } else { found.nlink() };
-        Some(Identity { device: found.dev(), number: found.ino(), names })
+        let is_only_name = found.is_dir() || found.nlink() <= 1;
+        Some(Identity { device: found.dev(), number: found.ino(), is_only_name })
     }
 
     /// Which file or folder bears this name, by the path that the system spells for it.
@@ -110,7 +110,7 @@ impl Target {
         let path = fs::canonicalize(self.0.join(name)).ok()?;
         let mut number = DefaultHasher::new();
         path.hash(&mut number);
-        Some(Identity { device: 0, number: number.finish(), names: 1 })
+        Some(Identity { device: 0, number: number.finish(), is_only_name: true })
     }
 
     fn kind(&self, name: &OsStr) -> Option<fs::FileType> {

@@ -120,6 +120,26 @@ macro_rules! hold_for {
             }
 
             #[test]
+            fn nothing_is_replaced_without_asking() {
+                let folder = tempdir().unwrap();
+                let target = target(folder.path());
+                let name = OsStr::new("output");
+                let overwrite = |answer: &dyn Fn() -> Result<(), Error>| {
+                    let output = target.output(None).unwrap();
+                    target.name_checked(output, name, IfExists::Overwrite, answer)
+                };
+                overwrite(&|| panic!("the name is free")).unwrap();
+                let first = target.identity(name).unwrap();
+                assert!(overwrite(&|| Err(Error::SameFile)).is_err());
+                assert_eq!(target.identity(name), Some(first), "it is still the same file");
+                overwrite(&|| Ok(())).unwrap();
+                assert_ne!(target.identity(name), Some(first));
+                assert!(target.lists(name) && !target.lists(OsStr::new("OUTPUT")));
+                assert_eq!(target.identity(OsStr::new("OUTPUT")), None);
+                assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+            }
+
+            #[test]
             fn folders_are_made_and_end_as_their_twins() {
                 let folder = tempdir().unwrap();
                 let target = target(folder.path());
