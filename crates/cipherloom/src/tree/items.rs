@@ -10,7 +10,7 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Folder,
-    File,
+    Regular,
     Link,
     /// FIFO, socket or device.
     Special,
@@ -81,7 +81,7 @@ mod linux {
             };
             Ok(match kind {
                 FileType::Directory => Kind::Folder,
-                FileType::RegularFile => Kind::File,
+                FileType::RegularFile => Kind::Regular,
                 FileType::Symlink => Kind::Link,
                 _ => Kind::Special,
             })
@@ -131,7 +131,7 @@ mod linux {
                 let items: Vec<_> = Items::of(folder.path()).unwrap().map(Result::unwrap).collect();
                 assert_eq!((items.len(), items[0].name()), (1, "file".into()));
                 let (size, attributes) = items[0].look().unwrap();
-                assert_eq!((size, items[0].kind().unwrap()), (3, Kind::File));
+                assert_eq!((size, items[0].kind().unwrap()), (3, Kind::Regular));
                 assert_eq!(attributes.modified, metadata.modified().ok());
                 assert_eq!(attributes.changed, crate::tree::changed(&metadata));
                 assert_eq!(attributes.permissions.mode(), metadata.permissions().mode());
@@ -177,7 +177,7 @@ mod portable {
             let kind = self.0.file_type()?;
             Ok(match () {
                 () if kind.is_dir() => Kind::Folder,
-                () if kind.is_file() => Kind::File,
+                () if kind.is_file() => Kind::Regular,
                 () if kind.is_symlink() => Kind::Link,
                 () => Kind::Special,
             })

@@ -126,7 +126,7 @@ fn add(
     match kind {
         Kind::Link => tree.links.push(Link { directory, name }),
         Kind::Special => tree.passed_over.special += 1,
-        Kind::Folder | Kind::File => {
+        Kind::Folder | Kind::Regular => {
             let (size, attributes) = look().map_err(|error| (whole_path(&tree.root), error))?;
             if kind == Kind::Folder {
                 tree.directories.push(Directory { path: relative.join(&name), attributes });
@@ -219,8 +219,8 @@ mod tests {
             let told = |name: &str| Err((folder.path().join("a").join(name), io::ErrorKind::NotFound));
             let here = || Ok((2, attributes(&metadata)));
             assert_eq!(add("early", Err(gone()), here()), told("early"));
-            assert_eq!(add("late", Ok(Kind::File), Err(gone())), told("late"));
-            assert_eq!(add("here", Ok(Kind::File), here()), Ok(()));
+            assert_eq!(add("late", Ok(Kind::Regular), Err(gone())), told("late"));
+            assert_eq!(add("here", Ok(Kind::Regular), here()), Ok(()));
             assert_eq!((tree.entries.len(), tree.total_bytes()), (1, 2));
         }
     }
