@@ -9,12 +9,14 @@ use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
 
 /// Programs that the stage drives, with the Debian package of each.
-const PROGRAMS: [(&str, &str); 7] = [
+const PROGRAMS: [(&str, &str); 9] = [
     ("age", "age"),
     ("openssl", "openssl"),
     ("mvn", "maven"),
     ("npm", "npm"),
     ("setpriv", "util-linux"),
+    ("mkfs.exfat", "exfatprogs"),
+    ("mount.exfat-fuse", "exfat-fuse"),
     ("strace", "strace"),
     ("unzip", "unzip"),
 ];

@@ -38,7 +38,7 @@ mod pipeline;
 mod tree;
 
 pub use cipherloom_kernels::{Accelerator, Backend, Engine};
-pub use error::{Error, ErrorClass, KeyFault, OutputFault};
+pub use error::{Cause, Error, ErrorClass, KeyFault, OutputFault, RunFault};
 pub use format::Format;
 pub use machine::Machine;
 pub use pipeline::{

@@ -4,7 +4,7 @@ use crate::arguments::{CipherName, FormatArguments, FormatName, RekeyArguments};
 use crate::exit_code::{no_key, usage};
 use crate::{output, passphrase};
 use anyhow::Context;
-use cipherloom::format::{Cipher, IvPolicy};
+use cipherloom::format::{Cipher, IvPolicy, MAX_SEGMENT_SIZE};
 use cipherloom::key::wrapped::{self, IdentityText, LockKind, Opener};
 use cipherloom::key::{self, Keyset, Passphrase, RawKey, SECRET_LIMIT};
 use cipherloom::{Engine, Error, Format};
@@ -24,7 +24,7 @@ pub fn format(arguments: &FormatArguments, engine: Engine) -> anyhow::Result<For
             let opened = keyset(&path, openers(arguments))?;
             refuse_unexpected(&opened.keyset, &path, arguments)?;
             refuse_idle_secrets(&given_secrets(arguments), &[opened.lock])?;
-            Ok(Format::tink(opened.keyset, engine)?)
+            Ok(tink(arguments, opened.keyset, engine)?)
         }
         FormatName::Cobblestone => cobblestone(arguments, &key_file(arguments)?),
         FormatName::Openssl => {
@@ -68,7 +68,7 @@ pub fn formats(arguments: &RekeyArguments, engine: Engine) -> anyhow::Result<(Fo
             refuse_idle_secrets(&given_secrets(format)[..1], &[from.lock, to.lock])?;
             let is_given = to_passphrase_file.is_some();
             refuse_idle_secrets(&[("--to-passphrase-file", is_given, LockKind::Passphrase)], &[to.lock])?;
-            Ok((Format::tink(from.keyset, engine)?, Format::tink(to.keyset, engine)?))
+            Ok((tink(format, from.keyset, engine)?, tink(format, to.keyset, engine)?))
         }
         FormatName::Cobblestone if to_passphrase_file.is_some() => {
             Err(usage("--to-passphrase-file means nothing to --format cobblestone; leave it out"))
@@ -79,6 +79,11 @@ pub fn formats(arguments: &RekeyArguments, engine: Engine) -> anyhow::Result<(Fo
              nonsense, which would then be sealed; decrypt and encrypt them instead",
         )),
     }
+}
+
+fn tink(arguments: &FormatArguments, keyset: Keyset, engine: Engine) -> Result<Format, Error> {
+    let most = arguments.max_segment_size.unwrap_or(MAX_SEGMENT_SIZE);
+    Format::tink_with_segments_up_to(most, keyset, engine)
 }
 
 fn cobblestone(arguments: &FormatArguments, key: &Path) -> anyhow::Result<Format> {
@@ -137,7 +142,8 @@ pub fn refuse_identity(arguments: &FormatArguments) -> anyhow::Result<()> {
 /// An option of another format has no effect, and somebody may rely on its having one.
 pub fn refuse_foreign_options(arguments: &FormatArguments) -> anyhow::Result<()> {
     use FormatName::{Cobblestone, Openssl, Raw, Tink};
-    let options: [(&str, bool, &[FormatName]); 10] = [
+    let options: [(&str, bool, &[FormatName]); 11] = [
+        ("--max-segment-size", arguments.max_segment_size.is_some(), &[Tink]),
         ("--key", arguments.key.is_some(), &[Tink]),
         ("--expect-key", !arguments.expect_key.is_empty(), &[Tink]),
         ("--identity", arguments.identity.is_some(), &[Tink]),

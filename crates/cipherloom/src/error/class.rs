@@ -1,7 +1,6 @@
 //! The few classes of errors that a program's exit code can tell apart.
 
-use super::Error;
-use std::io;
+use super::{Error, RunFault};
 
 /// What kind of trouble an [`Error`] is, coarse enough for exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,12 +16,6 @@ pub enum ErrorClass {
 }
 
 impl Error {
-    /// The operating system's refusal of `action`, a verb phrase: "read the file".
-    #[must_use]
-    pub fn io(action: &'static str, source: io::Error) -> Error {
-        Error::Io { action, source }
-    }
-
     /// The class of this error.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
@@ -40,7 +33,8 @@ impl Error {
             | SourceShrank
             | SourceChanged
             | Stopped
-            | Calibration { .. } => ErrorClass::Io,
+            | Calibration { .. }
+            | Run(RunFault::NameCollision { .. } | RunFault::DestinationRefused { .. }) => ErrorClass::Io,
             BackendUnavailable { .. }
             | UnknownTemplate { .. }
             | UnknownCipher { .. }
@@ -86,6 +80,7 @@ impl Error {
             | TrailingData { .. }
             | WrongKey { .. }
             | FirstSegment
+            | Run(RunFault::KeyOpensNothing { .. })
             | DamagedSegment { .. }
             | Padding => ErrorClass::Authentication,
         }

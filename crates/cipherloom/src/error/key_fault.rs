@@ -75,4 +75,14 @@ pub enum KeyFault {
     /// Its secret is gone.
     #[error("is destroyed: only its identifier is left")]
     Destroyed,
+    /// Segments that take more memory than is allowed.
+    #[error(
+        "has segments of {found} bytes, and each thread needs as much memory; more than {most} must be allowed (--max-segment-size)"
+    )]
+    SegmentLimit {
+        /// The size in the key.
+        found: u32,
+        /// The most that is allowed.
+        most: u32,
+    },
 }

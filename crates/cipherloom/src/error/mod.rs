@@ -4,13 +4,17 @@
 //! it), a key, a passphrase or any byte of a secret file. [`Error::class`] sorts the variants into the few classes that
 //! a program's exit code can tell apart.
 
+mod cause;
 mod class;
 mod key_fault;
 mod output_fault;
+mod run_fault;
 
+pub use cause::Cause;
 pub use class::ErrorClass;
 pub use key_fault::KeyFault;
 pub use output_fault::OutputFault;
+pub use run_fault::RunFault;
 
 use std::io;
 
@@ -396,6 +400,9 @@ pub enum Error {
         /// What is wrong with it, and what to do about it.
         reason: String,
     },
+    /// What concerns the run as a whole.
+    #[error(transparent)]
+    Run(#[from] RunFault),
     /// Stored calibration cannot be used.
     #[error("the stored calibration cannot be used ({reason}); run `cipherloom calibrate` again")]
     Calibration {

@@ -1,6 +1,6 @@
 //! What can be wrong with an output, whatever it is made from.
 
-use super::Error;
+use super::{Error, RunFault};
 use std::path::PathBuf;
 
 /// Why an output cannot be made as it was asked for.
@@ -45,9 +45,10 @@ impl Error {
     pub fn is_about_output(&self) -> bool {
         match self {
             Error::Io { action, .. } => ABOUT_OUTPUT.contains(action),
-            Error::OutputExists | Error::LinkInDestination | Error::Output(OutputFault::NamesNotAtomic) => {
-                true
-            }
+            Error::OutputExists
+            | Error::LinkInDestination
+            | Error::Output(OutputFault::NamesNotAtomic)
+            | Error::Run(RunFault::DestinationRefused { .. }) => true,
             _ => false,
         }
     }

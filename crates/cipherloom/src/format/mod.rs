@@ -35,6 +35,7 @@ pub use recognise::{Certainty, Finding, RECOGNISE_LEN, Recognised, recognise};
 pub use stream::Stream;
 
 use crate::Error;
+use crate::error::KeyFault;
 use crate::key::{Keyset, Passphrase, RawKey};
 use cipherloom_kernels::Engine;
 use cobblestone::CobblestoneFormat;
@@ -46,6 +47,10 @@ use zeroize::Zeroizing;
 
 /// openssl's own default number of PBKDF2 iterations.
 pub const OPENSSL_ITERATIONS: u32 = 10_000;
+
+/// The largest segments, in ciphertext bytes, that [`Format::tink`] takes: 64 MiB. Tink itself allows 2 GiB, and nothing of a
+/// segment may be used before all of it is in memory.
+pub const MAX_SEGMENT_SIZE: u32 = 64 << 20;
 
 /// A format with its keys: what is fixed for a whole run, and shared by all threads.
 pub struct Format {
@@ -77,8 +82,25 @@ impl Format {
     /// AES-CTR-HMAC keys; AES-GCM is the library's.
     ///
     /// # Errors
-    /// [`Error::BackendUnavailable`] if a key needs the backend and the CPU lacks it.
+    /// [`Error::BackendUnavailable`] if a key needs the backend and the CPU lacks it; [`Error::KeysetKey`] if a key has
+    /// segments of more than [`MAX_SEGMENT_SIZE`] bytes.
     pub fn tink(keyset: Keyset, engine: impl Into<Engine>) -> Result<Self, Error> {
+        Self::tink_with_segments_up_to(MAX_SEGMENT_SIZE, keyset, engine)
+    }
+
+    /// As [`Format::tink`], with segments of up to so many bytes. A worker needs as much memory as the segment has bytes.
+    ///
+    /// # Errors
+    /// As [`Format::tink`].
+    pub fn tink_with_segments_up_to(
+        most: u32,
+        keyset: Keyset,
+        engine: impl Into<Engine>,
+    ) -> Result<Self, Error> {
+        let sizes = keyset.keys().filter_map(|key| Some((key.id, key.segment_size?)));
+        if let Some((id, found)) = sizes.into_iter().find(|(_, size)| *size > most) {
+            return Err(Error::KeysetKey { id, fault: KeyFault::SegmentLimit { found, most } });
+        }
         Ok(Self { kind: Kind::Tink(TinkFormat::new(keyset, engine.into())?) })
     }
 

@@ -5,7 +5,8 @@
 //! ([`Target`]). A folder that cannot be made is told once; what lies below it is not touched, and its files fail by
 //! themselves.
 
-use super::folders::{Ending, Folders, MadeFolder, Opened, Target, make_folder};
+use super::folders::{Ending, Folders, Identity, MadeFolder, Opened, Target, make_folder};
+use super::giving_up::Watched;
 use super::goal::leads_down;
 use super::in_place::is_in_place;
 use super::job::{IfExists, Job, Links, Work};
@@ -13,8 +14,9 @@ use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
 use crate::report::{Event, Observer, Outcome};
 use crate::tree::{Directory, Tree};
-use crate::{Error, OutputFault};
-use std::collections::BTreeSet;
+use crate::{Error, OutputFault, RunFault};
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,9 @@ pub(super) struct OutputTree {
     in_place: bool,
     /// How each of the tree's folders came about.
     folders: Vec<Origin>,
+    /// By index, the folders that the file system does not tell from an earlier one, with the name of that: nothing is put
+    /// into them.
+    pub(super) shared: BTreeMap<u32, String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +70,7 @@ pub(super) fn prepare(
     tree: &Tree,
     job: &Job<'_>,
     tally: &Tally,
-    observer: &dyn Observer,
+    observer: &Watched<'_>,
 ) -> Result<Option<OutputTree>, Error> {
     check(tree, job)?;
     let Some(destination) = &job.destination else { return Ok(None) };
@@ -88,25 +93,36 @@ pub(super) fn prepare(
             checked => checked?,
         }
     }
-    let mut refused = BTreeSet::new();
+    // With the name of the folder that this one is not told from, if that is why.
+    let mut refused: BTreeMap<&Path, Option<String>> = BTreeMap::new();
+    let mut shared = BTreeMap::new();
+    let mut known = Known::default();
     // Folders side by side follow each other in the listing.
     let mut parent: Option<(&Path, Target)> = None;
     for directory in tree.directories.iter().skip(1).take_while(|_| !observer.is_stopped()) {
-        let above = directory.path.parent().unwrap_or(Path::new(""));
-        if refused.contains(above) {
-            refused.insert(directory.path.as_path());
+        let path = directory.path.as_path();
+        let above = path.parent().unwrap_or(Path::new(""));
+        let index = folders.len() as u32;
+        if let Some(other) = refused.get(above).cloned() {
+            shared.extend(other.clone().map(|other| (index, other)));
+            refused.insert(path, other);
             folders.push(Origin::Refused);
             continue;
         }
-        let made = make_below(&root, &mut parent, above, directory)
-            .and_then(|made| origin(&root, &directory.path, made, job));
-        folders.push(made.unwrap_or_else(|error| {
-            refused.insert(directory.path.as_path());
-            tell(tree, destination, &directory.path, &error, tally, observer);
-            Origin::Refused
-        }));
+        let made = make_below(&root, &mut parent, above, directory, &mut known)
+            .and_then(|made| origin(&root, path, made, job));
+        folders.push(*made.as_ref().unwrap_or(&Origin::Refused));
+        if let Err(error) = made {
+            let other = match &error {
+                Error::Run(RunFault::NameCollision { other }) => Some(other.clone()),
+                _ => None,
+            };
+            shared.extend(other.clone().map(|other| (index, other)));
+            refused.insert(path, other);
+            tell(tree, destination, path, error, tally, observer);
+        }
     }
-    Ok(Some(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders }))
+    Ok(Some(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders, shared }))
 }
 
 /// What a folder is to this run. One that was there may hold what a killed run left, and if this run is to go on with it, it
@@ -121,23 +137,40 @@ fn origin(root: &Target, path: &Path, made: MadeFolder, job: &Job<'_>) -> Result
     Ok(Origin::Found(opened))
 }
 
+/// Folders that were made or found, to notice when the file system takes another one for one of them.
+#[derive(Default)]
+struct Known<'t> {
+    by_identity: HashMap<Identity, &'t OsStr>,
+    /// Those of one parent by name in lower case: some file systems number folders by name.
+    by_case: HashMap<String, &'t OsStr>,
+}
+
 /// Makes a folder in the one at `above`, which is kept in `parent` for the next one.
 fn make_below<'t>(
     root: &Target,
     parent: &mut Option<(&'t Path, Target)>,
     above: &'t Path,
     twin: &'t Directory,
+    known: &mut Known<'t>,
 ) -> Result<MadeFolder, Error> {
     let name = twin.path.file_name().ok_or(Error::NeitherFileNorFolder)?;
     let permissions = Some(&twin.attributes.permissions);
-    if above.as_os_str().is_empty() {
-        return root.make_folder(name, permissions);
-    }
     if parent.as_ref().is_none_or(|(path, _)| *path != above) {
         *parent = Some((above, root.below(above)?));
+        known.by_case.clear();
     }
     let (_, folder) = parent.as_ref().expect("opened above");
-    folder.make_folder(name, permissions)
+    let made = folder.make_folder(name, permissions)?;
+    let is_made = made == MadeFolder::New;
+    let other = folder.identity(name).and_then(|identity| known.by_identity.insert(identity, name));
+    let by_case = known.by_case.insert(name.to_string_lossy().to_lowercase(), name);
+    match other.or_else(|| by_case.filter(|_| !is_made && !folder.lists(name))) {
+        Some(other) if !is_made => {
+            let other = other.to_string_lossy().into_owned();
+            Err(Error::Run(RunFault::NameCollision { other }))
+        }
+        _ => Ok(made),
+    }
 }
 
 /// Makes the destination itself, which may be named through links. With it comes the first folder, from there upwards, that
@@ -158,8 +191,12 @@ fn make_root(
     if destination.is_dir() {
         return Ok((MadeFolder::Found, there));
     }
-    make_folder(destination, Some(&twin.attributes.permissions))?;
-    Ok((MadeFolder::New, there))
+    match make_folder(destination, Some(&twin.attributes.permissions)) {
+        Ok(()) => Ok((MadeFolder::New, there)),
+        // Another run may have made it just now.
+        Err(_) if destination.is_dir() => Ok((MadeFolder::Found, there)),
+        Err(error) => Err(error),
+    }
 }
 
 /// Trouble with a folder or link is told and counted like that of entries.
@@ -167,13 +204,17 @@ fn tell(
     tree: &Tree,
     destination: &Path,
     relative: &Path,
-    error: &Error,
+    error: Error,
     tally: &Tally,
-    observer: &dyn Observer,
+    observer: &Watched<'_>,
 ) {
+    let error = error.of_destination();
+    if error.ends_run() && !observer.giving_up.give_up() {
+        return;
+    }
     tally.fail_one();
     let (source, output) = (tree.root.join(relative), destination.join(relative));
-    let outcome = Outcome::Failed(error);
+    let outcome = Outcome::Failed(&error);
     observer.ended(&Event { source: &source, output: Some(&output), bytes: 0, outcome });
 }
 
@@ -229,7 +270,13 @@ fn resolve(path: &Path) -> PathBuf {
 }
 
 /// Makes the tree's links again, if the job wants that; returns how many.
-pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &dyn Observer) -> u64 {
+pub(super) fn copy_links(
+    tree: &Tree,
+    job: &Job<'_>,
+    outputs: Option<&OutputTree>,
+    tally: &Tally,
+    observer: &Watched<'_>,
+) -> u64 {
     let Some(destination) = job.destination.as_ref().filter(|_| job.links != Links::Skip) else { return 0 };
     // Whoever encrypts knows the links; what is decrypted may have been given others.
     let is_trusted = job.links == Links::CopyAll || !matches!(job.work, Work::Decrypt(_));
@@ -237,7 +284,10 @@ pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &d
     let mut folders = Folders::new(&tree.root, Some(destination));
     for link in &tree.links {
         let directory = &tree.directories[link.directory as usize].path;
-        let made = folders.open(link.directory, directory).and_then(|folder| {
+        let shared = outputs.and_then(|outputs| outputs.shared.get(&link.directory));
+        let collision = |other: &String| Error::Run(RunFault::NameCollision { other: other.clone() });
+        let is_free = shared.map_or(Ok(()), |other| Err(collision(other)));
+        let made = is_free.and_then(|()| folders.open(link.directory, directory)).and_then(|folder| {
             let goal = folder.source.read_link(&link.name)?;
             if !is_trusted && !leads_down(directory, &goal) {
                 return Err(OutputFault::LinkLeavesTree { goal }.into());
@@ -246,7 +296,7 @@ pub(super) fn copy_links(tree: &Tree, job: &Job<'_>, tally: &Tally, observer: &d
         });
         match made {
             Ok(made) => copied += u64::from(made),
-            Err(error) => tell(tree, destination, &directory.join(&link.name), &error, tally, observer),
+            Err(error) => tell(tree, destination, &directory.join(&link.name), error, tally, observer),
         }
     }
     copied
@@ -264,7 +314,7 @@ pub(super) fn finish(
     job: &Job<'_>,
     outputs: &OutputTree,
     tally: &Tally,
-    observer: &dyn Observer,
+    observer: &Watched<'_>,
 ) {
     let Some(destination) = &job.destination else { return };
     for (index, directory) in tree.directories.iter().enumerate().rev() {
@@ -290,13 +340,13 @@ pub(super) fn finish(
             {
                 tally.count_attributes_refused();
             }
-            Err(error) => tell(tree, destination, &directory.path, &error, tally, observer),
+            Err(error) => tell(tree, destination, &directory.path, error, tally, observer),
         }
     }
     if job.durable
         && let Err(error) = sync_parents(destination, &outputs.first_existing)
     {
-        tell(tree, destination, Path::new(""), &error, tally, observer);
+        tell(tree, destination, Path::new(""), error, tally, observer);
     }
 }
 

@@ -43,8 +43,8 @@ pub(super) fn is_done(format: &Format, input: &Input, buffers: &mut Buffers) -> 
         return Ok(false);
     }
     let len = usize::try_from(format.begin_len().min(input.len())).expect("a buffer's length");
-    input.read(buffers.main.first(len + 1), len, 0)?;
-    let begin = &buffers.main.first(len + 1)[..len];
+    input.read(buffers.main.first(len + 1)?, len, 0)?;
+    let begin = &buffers.main.first(len + 1)?[..len];
     format.opens_with_primary(&buffers.associated_data, begin, len as u64 == input.len())
 }
 

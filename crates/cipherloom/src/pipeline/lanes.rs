@@ -10,7 +10,6 @@ use super::worker::{Ended, Run, Worker};
 use crate::Error;
 use crate::format::{Format, Stream, pad};
 use crate::plan::{LANE_LEN, Task};
-use crate::tree::Entry;
 use cipherloom_kernels::{Aes, CbcStream};
 use std::array;
 use std::ops::Range;
@@ -26,8 +25,9 @@ const LINE: usize = 64;
 const AROUND: usize = 2 * BLOCK + 2 * LINE + 1;
 
 /// An entry in flight.
-struct Lane<'r> {
-    entry: &'r Entry,
+struct Lane {
+    /// The entry's index.
+    entry: u32,
     input: Input,
     output: Output,
     stream: Stream,
@@ -50,9 +50,9 @@ struct Supply {
     order: Range<u32>,
 }
 
-pub(super) fn work<'r>(worker: &mut Worker<'r>) {
+pub(super) fn work(worker: &mut Worker<'_>) {
     let slots = worker.run.plan.slots.min(MOST_PIECES);
-    let mut lanes: [Option<Lane<'r>>; MOST_PIECES] = [const { None }; MOST_PIECES];
+    let mut lanes: [Option<Lane>; MOST_PIECES] = [const { None }; MOST_PIECES];
     let mut supply = Supply { order: 0..0 };
     while !worker.run.observer.is_stopped() {
         let mut filled = 0;
@@ -91,7 +91,8 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
             return;
         }
         worker.run.queue.count_through(through);
-        encrypt(worker.buffers.main.first(filled), &mut lanes[..slots]);
+        let buffer = worker.buffers.main.first(filled).expect("it has been filled so far");
+        encrypt(buffer, &mut lanes[..slots]);
         for slot in &mut lanes[..slots] {
             write(worker, slot);
         }
@@ -100,7 +101,7 @@ pub(super) fn work<'r>(worker: &mut Worker<'r>) {
 
 /// The next entry of the queue that can be opened; those that cannot, or are to be skipped, are told. `own`: the bytes
 /// that this worker's lanes have to go.
-fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize, own: u64) -> Option<Lane<'r>> {
+fn next_lane(worker: &mut Worker<'_>, supply: &mut Supply, filled: usize, own: u64) -> Option<Lane> {
     // Nothing is opened that could not be read in this round.
     if filled + LANE_LEN + AROUND > worker.run.plan.buffer_len {
         return None;
@@ -116,13 +117,13 @@ fn next_lane<'r>(worker: &mut Worker<'r>, supply: &mut Supply, filled: usize, ow
                 Task::Part { .. } => unreachable!("chained entries are never cut"),
             },
         };
-        let entry = &worker.run.tree.entries[worker.run.plan.order[position as usize] as usize];
+        let entry = worker.run.plan.order[position as usize];
         let ended = match open(worker, entry) {
             Ok(Some(lane)) => return Some(lane),
             Ok(None) => Ok(Ended::Skipped),
             Err(error) => Err(error),
         };
-        worker.run.queue.count_through(entry.size);
+        worker.run.queue.count_through(worker.run.tree.entries[entry as usize].size);
         worker.tell(entry, ended);
     }
 }
@@ -138,7 +139,7 @@ fn bytes_of(run: Run<'_>, task: &Task) -> u64 {
     }
 }
 
-fn open<'r>(worker: &mut Worker<'r>, entry: &'r Entry) -> Result<Option<Lane<'r>>, Error> {
+fn open(worker: &mut Worker<'_>, entry: u32) -> Result<Option<Lane>, Error> {
     let format: &Format = worker.run.job.work.sealing().expect("lanes encrypt");
     let Some((input, output)) = worker.open(entry)? else { return Ok(None) };
     let mut header = [0; BLOCK];
@@ -162,7 +163,7 @@ fn open<'r>(worker: &mut Worker<'r>, entry: &'r Entry) -> Result<Option<Lane<'r>
     }))
 }
 
-impl Lane<'_> {
+impl Lane {
     /// Plaintext bytes still to come.
     fn rest(&self) -> usize {
         usize::try_from(self.input.len() - self.done).unwrap_or(usize::MAX)
@@ -177,7 +178,7 @@ impl Lane<'_> {
         // The place that is read to stands at the border of a cache line (see `Buffer::aligned_at`), and pieces that
         // are a power of two long do not stand that far apart: their lanes would all fall into one set of the cache.
         let at = (at + lead + LINE).next_multiple_of(LINE) - lead;
-        let buffer = &mut worker.buffers.main.first(at + lead + len + BLOCK + 1)[at..];
+        let buffer = &mut worker.buffers.main.first(at + lead + len + BLOCK + 1)?[at..];
         buffer[..lead].copy_from_slice(&self.header[..lead]);
         self.input.read(&mut buffer[lead..], len, self.done)?;
         let sealed = if self.is_last { pad(&mut buffer[lead..], len) } else { len };
@@ -190,7 +191,7 @@ impl Lane<'_> {
 }
 
 /// Encrypts every lane's piece in place, interleaved where they share a key.
-fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane<'_>>]) {
+fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane>]) {
     let mut streams: [CbcStream<'_>; MOST_PIECES] =
         array::from_fn(|_| CbcStream { chain: [0; 16], buffer: &mut [] });
     let mut ciphers: [Option<&Aes>; MOST_PIECES] = [None; MOST_PIECES];
@@ -222,11 +223,12 @@ fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane<'_>>]) {
 }
 
 /// Writes a lane's piece, and commits its entry if that was the last one.
-fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>) {
+fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane>) {
     let Some(lane) = slot.as_mut().filter(|lane| !lane.piece.is_empty()) else { return };
-    let bytes = &worker.buffers.main.first(lane.piece.end)[lane.piece.clone()];
+    let buffer = worker.buffers.main.first(lane.piece.end).expect("it has been filled so far");
+    let bytes = &buffer[lane.piece.clone()];
     if let Err(error) = lane.output.write(bytes, lane.written) {
-        return end(worker, slot, Err(error));
+        return end(worker, slot, Err(error.of_destination()));
     }
     lane.written += lane.piece.len() as u64;
     if lane.is_last {
@@ -234,13 +236,12 @@ fn write(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>) {
     }
 }
 
-fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane<'_>>, result: Result<(), Error>) {
+fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane>, result: Result<(), Error>) {
     let Some(lane) = slot.take() else { return };
     worker.run.queue.count_through(lane.rest() as u64);
     let Lane { entry, input, output, written, .. } = lane;
     let ended = result
-        .and_then(|()| input.check_unchanged())
-        .and_then(|()| worker.name_and_commit(entry, output))
-        .map(|()| Ended::Done(written));
+        .and_then(|()| input.check_unchanged(false))
+        .and_then(|()| worker.name_and_commit(entry, output, written));
     worker.tell(entry, ended);
 }

@@ -10,9 +10,11 @@
 //! complete. One entry's failure is told and counted, and the others go on.
 
 mod buffers;
+mod collisions;
 mod destination;
 mod draft;
 mod folders;
+mod giving_up;
 mod goal;
 mod in_place;
 mod input;
@@ -57,7 +59,10 @@ use crate::Error;
 use crate::plan::Plan;
 use crate::report::{Event, Observer, Outcome, Summary};
 use crate::tree::Tree;
+use collisions::Collisions;
+use giving_up::{GivingUp, Watched};
 use queue::Queue;
+use std::collections::BTreeMap;
 use std::time::Instant;
 use tally::Tally;
 use worker::{Run, Worker};
@@ -82,27 +87,50 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
     }
     let in_place = is_in_place(tree, job);
     let job = &if in_place { in_place::settings(job) } else { job.clone() };
-    let outputs = destination::prepare(tree, job, &tally, observer)?;
+    let giving_up = GivingUp::default();
+    let watched = Watched { observer, giving_up: &giving_up };
+    let outputs = destination::prepare(tree, job, &tally, &watched)?;
     let queue = Queue::new(plan);
-    let run = Run { tree, plan, job, in_place, queue: &queue, tally: &tally, observer };
+    let collisions = Collisions::new(tree.entries.len());
+    let none = BTreeMap::new();
+    let shared_folders = outputs.as_ref().map_or(&none, |outputs| &outputs.shared);
+    let run = Run {
+        tree,
+        plan,
+        job,
+        in_place,
+        queue: &queue,
+        tally: &tally,
+        collisions: &collisions,
+        giving_up: &giving_up,
+        shared_folders,
+        observer: &watched,
+    };
     // Whoever can stop the run may be able to do so from this thread only, so it goes on asking.
     on_watched_workers(plan.threads, &|| Worker::new(run).work(), &|| {
-        observer.is_stopped();
+        watched.is_stopped();
     });
-    if observer.is_stopped() {
+    for (index, ended) in giving_up.held() {
+        run.tell(index, &ended);
+    }
+    if watched.is_stopped() {
         if let Some(outputs) = &outputs {
             if in_place {
                 // The folders are nobody's draft: what a stopped run replaced in them is there to stay.
-                destination::finish(tree, job, outputs, &tally, observer);
+                destination::finish(tree, job, outputs, &tally, &watched);
             } else {
                 destination::close_again(tree, outputs);
             }
         }
-        return Ok(tally.summary(0, start.elapsed().as_secs_f64()));
+        let mut summary = tally.summary(0, start.elapsed().as_secs_f64());
+        if giving_up.has_given_up() {
+            summary.untried = (tree.entries.len() as u64).saturating_sub(tally.ended());
+        }
+        return Ok(summary);
     }
-    let links = destination::copy_links(tree, job, &tally, observer);
+    let links = destination::copy_links(tree, job, outputs.as_ref(), &tally, &watched);
     if let Some(outputs) = &outputs {
-        destination::finish(tree, job, outputs, &tally, observer);
+        destination::finish(tree, job, outputs, &tally, &watched);
     }
     Ok(tally.summary(links, start.elapsed().as_secs_f64()))
 }

@@ -11,6 +11,14 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 
+/// How an output gets its name.
+#[derive(Clone, Copy)]
+pub(super) struct Naming<'n> {
+    pub(super) name: &'n OsStr,
+    /// Asked before anything is replaced.
+    pub(super) may_replace: &'n dyn Fn() -> Result<(), Error>,
+}
+
 impl Output {
     pub(super) fn write(&self, mut bytes: &[u8], mut offset: u64) -> Result<(), Error> {
         while !bytes.is_empty() {
@@ -81,7 +89,7 @@ impl Output {
     pub(super) fn commit(
         self,
         folder: &Target,
-        name: &OsStr,
+        naming: Naming<'_>,
         attributes: &Attributes,
         granted: &mut Granted,
         job: &Job<'_>,
@@ -106,7 +114,7 @@ impl Output {
         if job.durable {
             self.sync()?;
         }
-        folder.name(self, name, job.existing())?;
+        folder.name_checked(self, naming.name, job.existing(), naming.may_replace)?;
         Ok(all_taken)
     }
 }

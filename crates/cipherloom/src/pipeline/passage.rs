@@ -28,7 +28,11 @@ impl Ends for Files {
     }
 
     fn write(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
-        self.output.as_ref().expect("an operation that writes").write(bytes, offset)
+        self.output
+            .as_ref()
+            .expect("an operation that writes")
+            .write(bytes, offset)
+            .map_err(Error::of_destination)
     }
 }
 
@@ -49,12 +53,12 @@ impl Passage {
             let first_run = if matches!(work, Work::Rekey { .. }) { 0 } else { RUN_LEN };
             let wanted = format.head_len().max(first_run) as u64;
             at_hand = usize::try_from(wanted.min(input.len())).expect("a buffer's length");
-            input.read(buffers.main.first(at_hand + 1), at_hand, 0)?;
+            input.read(buffers.main.first(at_hand + 1)?, at_hand, 0)?;
             // Keys are tried on a copy of the first segment, of which no more than this is at hand.
             scratch_len = if format.head_len() > format.layout().header as usize { at_hand } else { 0 };
         }
-        let head = &buffers.main.first(at_hand + 1)[..at_hand];
-        let scratch = if scratch_len > 0 { buffers.second.first(scratch_len) } else { &mut [] };
+        let head = &buffers.main.first(at_hand + 1)?[..at_hand];
+        let scratch = if scratch_len > 0 { buffers.second.first(scratch_len)? } else { &mut [] };
         let translation = Translation::begin(work, input.len(), &buffers.associated_data, head, scratch)?
             .in_runs_of(run_len);
         let segments = translation.segments;
@@ -85,7 +89,7 @@ impl Passage {
     /// Checks that the source is still what was listed, and hands out the complete output. `replaces`: it takes the
     /// source's place, and its owner with it where the system allows that.
     pub(super) fn finish(self, replaces: bool) -> Result<Option<Output>, Error> {
-        self.files.input.check_unchanged()?;
+        self.files.input.check_unchanged(replaces)?;
         if let Some(output) = self.files.output.as_ref().filter(|_| replaces) {
             output.take_owner_of(self.files.input.file())?;
         }

@@ -1,8 +1,10 @@
 //! Reading a byte range of an encrypted file without decrypting the rest.
 
+use super::buffers::no_memory;
 use super::input::Input;
 use crate::Error;
 use crate::format::{Format, Stream};
+use crate::tree::attributes;
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -47,17 +49,19 @@ impl SealedFile {
     pub fn open(path: &Path, format: &Format, associated_data: &[u8]) -> Result<SealedFile, Error> {
         let file = File::open(path).map_err(|error| Error::io("open the file", error))?;
         let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
-        let input = Input::new(file, metadata.len(), metadata.modified().ok());
+        let input = Input::new(file, metadata.len(), &attributes(&metadata));
         let whole = usize::try_from(metadata.len()).unwrap_or(usize::MAX);
         let head_len = format.head_len().min(whole);
-        let mut head = vec![0; head_len + 1];
+        let mut head = room(head_len + 1)?;
+        head.resize(head_len + 1, 0);
         input.read(&mut head, head_len, 0)?;
-        let mut scratch = Zeroizing::new(vec![0; format.largest_segment() as usize]);
+        let mut scratch = room(head_len)?;
+        scratch.resize(head_len, 0);
         let is_whole = head_len as u64 == metadata.len();
         let stream = format.open_stream(associated_data, &head[..head_len], is_whole, &mut scratch)?;
         let mut sealed = SealedFile { input, stream, len: 0 };
         let last = sealed.stream.layout().segments_of_ciphertext(sealed.input.len())? - 1;
-        let mut buffer = sealed.segment_buffer();
+        let mut buffer = sealed.segment_buffer()?;
         let plaintext = sealed.segment(last, &mut buffer)?;
         let offset = sealed.stream.layout().ciphertext_segment(last, sealed.input.len())?.plaintext_offset;
         sealed.len = offset + plaintext as u64;
@@ -86,8 +90,9 @@ impl SealedFile {
         if range.start >= range.end {
             return Ok(plaintext);
         }
-        plaintext.reserve_exact(usize::try_from(range.end - range.start).unwrap_or(0));
-        let mut buffer = self.segment_buffer();
+        let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        plaintext.try_reserve_exact(len).map_err(no_memory)?;
+        let mut buffer = self.segment_buffer()?;
         let layout = self.stream.layout();
         for index in layout.segment_at(range.start)..=layout.segment_at(range.end - 1) {
             let offset = layout.ciphertext_segment(index, self.input.len())?.plaintext_offset;
@@ -110,15 +115,16 @@ impl SealedFile {
         }
         let index = self.stream.layout().segment_at(position);
         let offset = self.stream.layout().ciphertext_segment(index, self.input.len())?.plaintext_offset;
-        let mut plaintext = self.segment_buffer();
+        let mut plaintext = self.segment_buffer()?;
         let count = self.segment(index, &mut plaintext)?;
         plaintext.truncate(count);
         Ok((offset, plaintext))
     }
 
     /// Room for the largest segment from the start: growing would leave plaintext behind that nobody wipes.
-    fn segment_buffer(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(Vec::with_capacity(16 + self.stream.layout().segment as usize + 1))
+    fn segment_buffer(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let len = (16 + u64::from(self.stream.layout().segment)).min(self.input.len());
+        room(usize::try_from(len).unwrap_or(usize::MAX).saturating_add(1))
     }
 
     /// Opens one segment into `buffer`; returns its plaintext's length.
@@ -133,6 +139,13 @@ impl SealedFile {
         buffer.copy_within(lead..lead + count, 0);
         Ok(count)
     }
+}
+
+/// Room for so many bytes.
+fn room(len: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let mut room = Zeroizing::new(Vec::new());
+    room.try_reserve_exact(len).map_err(no_memory)?;
+    Ok(room)
 }
 
 /// The plaintext bytes in `range` of the encrypted file at `path`: [`SealedFile::open`] and one [`SealedFile::read`].

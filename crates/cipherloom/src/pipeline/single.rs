@@ -83,7 +83,7 @@ fn seal(
     let mut sealer = Sealer::begin(format, associated_data)?;
     let mut buffer = Buffer::new(crate::plan::RUN_LEN);
     loop {
-        let buffer = buffer.first(crate::plan::RUN_LEN);
+        let buffer = buffer.first(crate::plan::RUN_LEN)?;
         let len = fill(source, buffer)?;
         sealer.push(len, &buffer[..len], pass)?;
         if len < buffer.len() {
@@ -128,7 +128,7 @@ impl Sealer {
                 self.emit(false, pass)?;
             }
             let count = plaintext.len().min(self.capacity() - self.filled);
-            self.segment.first(self.filled + count)[self.filled..].copy_from_slice(&plaintext[..count]);
+            self.segment.first(self.filled + count)?[self.filled..].copy_from_slice(&plaintext[..count]);
             self.filled += count;
             plaintext = &plaintext[count..];
         }
@@ -152,7 +152,7 @@ impl Sealer {
         }
         let overhead = self.stream.layout().overhead as usize;
         let padding = if self.chain.is_some() && last { 16 - self.filled % 16 } else { 0 };
-        let buffer = self.segment.first(self.filled + overhead + padding);
+        let buffer = self.segment.first(self.filled + overhead + padding)?;
         match (&mut self.chain, self.stream.chain()) {
             (Some(chain), Some((aes, _))) => {
                 buffer[self.filled..].fill(u8::try_from(padding).expect("at most a block"));
@@ -176,11 +176,13 @@ fn open(
     let segment_len = format.largest_segment() as usize;
     let head_len = format.head_len().max(segment_len);
     let mut buffer = Buffer::new(head_len + segment_len + 16);
-    let mut scratch = Buffer::new(segment_len);
-    // `filled` bytes stand in the buffer; one byte beyond a segment tells that it is not the last.
-    let mut filled = fill(source, buffer.first(head_len + 1))?;
-    let head = buffer.first(filled.min(head_len));
-    let stream = format.open_stream(associated_data, head, filled <= head_len, scratch.first(segment_len))?;
+    // `filled` bytes are in the buffer; one byte beyond a segment tells that it is not the last.
+    let mut filled = fill_up(source, &mut buffer, 0, head_len + 1)?;
+    let head = buffer.first(filled.min(head_len))?;
+    // Keys are tried on a copy of the first segment, of which no more than this is there.
+    let mut scratch = Buffer::new(head.len());
+    let scratch = scratch.first(head.len())?;
+    let stream = format.open_stream(associated_data, head, filled <= head_len, scratch)?;
     let layout = *stream.layout();
     let mut start = layout.header as usize;
     let mut read = start.min(filled);
@@ -188,19 +190,18 @@ fn open(
     for index in 0.. {
         let deficit = if index == 0 { layout.first_deficit } else { 0 };
         let full = (layout.segment - deficit) as usize;
-        let all = buffer.first(head_len + segment_len + 16);
         if filled < start + full + 1 {
-            all.copy_within(start..filled.max(start), 0);
-            filled = filled.saturating_sub(start);
+            let end = filled.max(start);
+            buffer.first(end)?.copy_within(start..end, 0);
+            filled = fill_up(source, &mut buffer, end - start, full + 1)?;
             start = 0;
-            filled += fill(source, &mut all[filled..=full])?;
         }
         let is_last = match layout.last {
             LastSegment::AlwaysShort => filled - start < full,
             LastSegment::MayBeFull | LastSegment::Padded => filled - start <= full,
         };
         let len = full.min(filled - start);
-        let ciphertext = &mut all[start..start + len];
+        let ciphertext = &mut buffer.first(start + len)?[start..];
         let following = ciphertext.last_chunk().copied();
         let count = stream.open_segment(index, is_last, before.as_ref().filter(|_| index > 0), ciphertext)?;
         before = following;
@@ -212,6 +213,25 @@ fn open(
         }
     }
     Ok(())
+}
+
+/// Reads behind the `filled` bytes in `buffer`, until there are `wanted` bytes or the source ends; returns how many there are.
+/// Takes memory as the source gives bytes: a segment may be far larger than the stream.
+fn fill_up(
+    source: &mut dyn Read,
+    buffer: &mut Buffer,
+    mut filled: usize,
+    wanted: usize,
+) -> Result<usize, Error> {
+    while filled < wanted {
+        let end = wanted.min(filled.max(crate::plan::RUN_LEN) * 2);
+        let count = fill(source, &mut buffer.first(end)?[filled..])?;
+        filled += count;
+        if filled < end {
+            break;
+        }
+    }
+    Ok(filled)
 }
 
 /// Reads until `buffer` is full or the source ends.

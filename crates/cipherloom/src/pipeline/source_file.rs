@@ -46,7 +46,7 @@ impl SourceFile {
         let mut folders = Folders::new(&tree.root, None);
         let folder = folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
         let file = folder.source.input(&entry.name, tree.is_single_file)?;
-        Ok(SourceFile(Input::new(file, entry.size, entry.attributes.modified)))
+        Ok(SourceFile(Input::new(file, entry.size, &entry.attributes)))
     }
 
     /// `len` bytes from `offset`.
@@ -65,7 +65,7 @@ impl SourceFile {
     /// # Errors
     /// [`Error::SourceShrank`], [`Error::SourceChanged`], [`Error::Io`].
     pub fn check_unchanged(&self) -> Result<(), Error> {
-        self.0.check_unchanged()
+        self.0.check_unchanged(false)
     }
 }
 

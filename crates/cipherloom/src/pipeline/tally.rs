@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 #[derive(Debug, Default)]
 pub(super) struct Tally {
+    /// Entries that have ended in any way.
+    ended: AtomicU64,
     files: AtomicU64,
     bytes: AtomicU64,
     output_bytes: AtomicU64,
@@ -19,6 +21,7 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn count(&self, size: u64, ended: &Result<Ended, Error>) {
         let add = |counter: &AtomicU64, count| counter.fetch_add(count, Ordering::Relaxed);
+        add(&self.ended, 1);
         match ended {
             Ok(Ended::Done(output_bytes)) => {
                 add(&self.files, 1);
@@ -43,6 +46,18 @@ impl Tally {
         self.attributes_refused.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// An entry that the key did not open, which is not told by itself.
+    pub(super) fn fail_unopened(&self) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        self.unauthentic.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many entries have ended in any way.
+    pub(super) fn ended(&self) -> u64 {
+        self.ended.load(Ordering::Relaxed)
+    }
+
     pub(super) fn summary(&self, links: u64, seconds: f64) -> Summary {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Summary {
@@ -52,6 +67,7 @@ impl Tally {
             skipped: get(&self.skipped),
             failed: get(&self.failed),
             unauthentic: get(&self.unauthentic),
+            untried: 0,
             links,
             attributes_refused: get(&self.attributes_refused),
             seconds,

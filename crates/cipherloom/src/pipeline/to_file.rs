@@ -43,7 +43,13 @@ pub fn translate_to_file(
     if job.durable {
         sink.output.sync()?;
     }
-    folder.name(sink.output, name, job.existing())?;
+    match folder.name(sink.output, name, job.existing()) {
+        // Another run has made it meanwhile.
+        Err(Error::OutputExists) if job.if_exists == IfExists::Skip && folder.has_output(name) => {
+            return Ok(Summary { skipped: 1, ..Summary::default() });
+        }
+        named => named?,
+    }
     if job.durable {
         sync_parents(path, parent)?;
     }
@@ -84,6 +90,16 @@ mod tests {
     use crate::report::Unobserved;
     use std::fs;
 
+    /// An empty stream during which somebody else makes the output.
+    struct Late(std::path::PathBuf);
+
+    impl Read for Late {
+        fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+            fs::write(&self.0, b"another")?;
+            Ok(0)
+        }
+    }
+
     /// What stands there decides before the stream is read: a stream may not come twice.
     #[test]
     #[cfg(unix)]
@@ -113,6 +129,14 @@ mod tests {
         }
         let (ended, _) = translate("new", IfExists::Skip);
         assert_eq!((ended.unwrap().files, fs::read(path("new")).unwrap()), (1, b"stream".to_vec()));
+        // The file appears while the stream is read.
+        let job = Job { if_exists: IfExists::Skip, ..Job::new(Work::Copy, None) };
+        let mut source = Late(path("late"));
+        let ended = translate_to_file(&job, &mut source, &path("late"), &Unobserved).unwrap();
+        assert_eq!(
+            (ended.skipped, ended.files, fs::read(path("late")).unwrap()),
+            (1, 0, b"another".to_vec())
+        );
         let (ended, _) = translate("link", IfExists::Overwrite);
         assert_eq!(ended.unwrap().files, 1);
         assert_eq!(fs::read(path("file")).unwrap(), b"mine", "the link is replaced, not followed");

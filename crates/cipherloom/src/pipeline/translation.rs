@@ -177,7 +177,7 @@ impl Translation {
 
     fn copy_run(&self, ends: &impl Ends, run: Range<u64>, main: &mut Buffer) -> Result<Moved, Error> {
         let span = Span::plaintext(&PLAIN, &run, self.plaintext_len);
-        let buffer = main.first(span.plaintext_len + 1);
+        let buffer = main.first(span.plaintext_len + 1)?;
         ends.read(buffer, span.plaintext_len, span.plaintext_offset)?;
         ends.write(&buffer[..span.plaintext_len], span.plaintext_offset)?;
         Ok(Moved { read: span.plaintext_len as u64, written: span.plaintext_len as u64 })
@@ -186,7 +186,7 @@ impl Translation {
     fn seal_run(&self, ends: &impl Ends, run: Range<u64>, main: &mut Buffer) -> Result<Moved, Error> {
         let (span, place) = self.sealing_place(&run);
         let buffer =
-            main.aligned_at(place.plaintext, place.end.max(place.plaintext + span.plaintext_len) + 1);
+            main.aligned_at(place.plaintext, place.end.max(place.plaintext + span.plaintext_len) + 1)?;
         let plaintext = &mut buffer[place.plaintext..=place.plaintext + span.plaintext_len];
         ends.read(plaintext, span.plaintext_len, span.plaintext_offset)?;
         let written = self.seal_and_write(ends, run, &span, &place, buffer)?;
@@ -250,7 +250,7 @@ impl Translation {
         let lead = lead(stream, run.start);
         let len = lead + span.ciphertext_len;
         let start = span.ciphertext_offset - lead as u64;
-        let buffer = main.first(len + 1);
+        let buffer = main.first(len + 1)?;
         let at_hand = at_hand.min(len);
         if at_hand < len {
             ends.read(&mut buffer[at_hand..], len - at_hand, start + at_hand as u64)?;

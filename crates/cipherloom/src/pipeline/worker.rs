@@ -2,19 +2,23 @@
 //! queue, the tally and the entries that the plan cuts into parts.
 
 use super::buffers::Buffers;
+use super::collisions::Collisions;
 use super::folders::{Folders, Granted};
+use super::giving_up::{GivingUp, Verdict};
 use super::in_place::is_done;
 use super::input::Input;
 use super::job::{IfExists, Job};
-use super::output::Output;
+use super::output::{Naming, Output};
 use super::passage::Passage;
 use super::queue::Queue;
 use super::shared::Ending;
 use super::tally::Tally;
 use crate::Error;
+use crate::error::RunFault;
 use crate::plan::{Operation, Plan, Task};
 use crate::report::{Event, Observer, Outcome};
 use crate::tree::{Entry, Tree};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What all workers look at.
@@ -27,6 +31,10 @@ pub(super) struct Run<'r> {
     pub(super) in_place: bool,
     pub(super) queue: &'r Queue<'r>,
     pub(super) tally: &'r Tally,
+    pub(super) collisions: &'r Collisions,
+    pub(super) giving_up: &'r GivingUp,
+    /// Folders of the destination that are those of others, by index: nothing is put into them.
+    pub(super) shared_folders: &'r BTreeMap<u32, String>,
     pub(super) observer: &'r dyn Observer,
 }
 
@@ -66,9 +74,9 @@ impl<'r> Worker<'r> {
                         if self.run.observer.is_stopped() {
                             return;
                         }
-                        let entry = &self.run.tree.entries[self.run.plan.order[position as usize] as usize];
-                        let ended = self.whole(entry);
-                        self.tell(entry, ended);
+                        let index = self.run.plan.order[position as usize];
+                        let ended = self.whole(index);
+                        self.tell(index, ended);
                     }
                 }
                 Task::Part { .. } if self.run.observer.is_stopped() => return,
@@ -77,19 +85,18 @@ impl<'r> Worker<'r> {
         }
     }
 
-    fn whole(&mut self, entry: &Entry) -> Result<Ended, Error> {
-        let Some((passage, at_hand)) = self.begin(entry)? else { return Ok(Ended::Skipped) };
+    fn whole(&mut self, index: u32) -> Result<Ended, Error> {
+        let Some((passage, at_hand)) = self.begin(index)? else { return Ok(Ended::Skipped) };
         let moved = passage.advance_whole(&mut self.buffers, at_hand, self.run.observer)?;
-        self.commit(entry, passage)?;
-        Ok(Ended::Done(moved.written))
+        self.commit(index, passage, moved.written)
     }
 
     fn part(&mut self, shared: u32, part: u32, parts: u32) {
-        let entry = &self.run.tree.entries[self.run.plan.shared[shared as usize] as usize];
+        let index = self.run.plan.shared[shared as usize];
         let shared = &self.run.queue.shared[shared as usize];
         let mut at_hand = 0;
         let passage = shared.passage(|| {
-            Ok(self.begin(entry)?.map(|(passage, read)| {
+            Ok(self.begin(index)?.map(|(passage, read)| {
                 at_hand = if part == 0 { read } else { 0 };
                 passage
             }))
@@ -105,19 +112,22 @@ impl<'r> Worker<'r> {
         }
         let ended = match shared.end_part(parts, written) {
             None => return,
-            Some(Ending::Complete { passage, written }) => self
-                .name_output(entry)
-                .and_then(|()| self.commit(entry, passage))
-                .map(|()| Ended::Done(written)),
+            Some(Ending::Complete { passage, written }) => {
+                self.name_output(index).and_then(|()| self.commit(index, passage, written))
+            }
             Some(Ending::Failed(error)) => Err(error),
             Some(Ending::Closed) => Ok(Ended::Skipped),
         };
-        self.tell(entry, ended);
+        self.tell(index, ended);
+    }
+
+    fn entry(&self, index: u32) -> &'r Entry {
+        &self.run.tree.entries[index as usize]
     }
 
     /// Opens the entry and its output; `None` if it is to be skipped.
-    fn begin(&mut self, entry: &Entry) -> Result<Option<(Passage, usize)>, Error> {
-        let Some((input, output)) = self.open(entry)? else { return Ok(None) };
+    fn begin(&mut self, index: u32) -> Result<Option<(Passage, usize)>, Error> {
+        let Some((input, output)) = self.open(index)? else { return Ok(None) };
         if self.run.in_place
             && let Some(format) = self.run.job.work.sealing()
             && is_done(format, &input, &mut self.buffers)?
@@ -128,10 +138,14 @@ impl<'r> Worker<'r> {
     }
 
     /// Opens both ends of an entry and prepares its output name and the path to bind.
-    pub(super) fn open(&mut self, entry: &Entry) -> Result<Option<(Input, Option<Output>)>, Error> {
-        self.name_output(entry)?;
+    pub(super) fn open(&mut self, index: u32) -> Result<Option<(Input, Option<Output>)>, Error> {
+        let entry = self.entry(index);
+        self.name_output(index)?;
         self.bind_path(entry)?;
-        let Run { tree, job, .. } = self.run;
+        let Run { tree, job, collisions, .. } = self.run;
+        if let Some(other) = self.run.shared_folders.get(&entry.directory) {
+            return Err(Error::Run(RunFault::NameCollision { other: other.clone() }));
+        }
         let folder = self.folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
         let mut output = None;
         if job.destination.is_some() {
@@ -139,17 +153,19 @@ impl<'r> Worker<'r> {
             let looks = job.if_exists == IfExists::Skip
                 || (job.if_exists == IfExists::Fail && entry.size > LOOK_FIRST);
             if looks && folder.target().has_output(&self.buffers.name) {
+                collisions.check(tree, job, index, folder.target())?;
                 return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
             }
-            output = Some(folder.target().output(Some(&entry.attributes.permissions))?);
+            let made = folder.target().output(Some(&entry.attributes.permissions));
+            output = Some(made.map_err(Error::of_destination)?);
         }
         let file = folder.source.input(&entry.name, tree.is_single_file)?;
-        Ok(Some((Input::new(file, entry.size, entry.attributes.modified), output)))
+        Ok(Some((Input::new(file, entry.size, &entry.attributes), output)))
     }
 
-    fn name_output(&mut self, entry: &Entry) -> Result<(), Error> {
+    fn name_output(&mut self, index: u32) -> Result<(), Error> {
         let job = self.run.job;
-        if job.output_name(&entry.name, &mut self.buffers.name) {
+        if job.output_name(&self.entry(index).name, &mut self.buffers.name) {
             return Ok(());
         }
         Err(Error::SuffixMissing { suffix: job.suffix.to_string_lossy().into_owned() })
@@ -173,37 +189,73 @@ impl<'r> Worker<'r> {
         Ok(())
     }
 
-    fn commit(&mut self, entry: &Entry, passage: Passage) -> Result<(), Error> {
+    fn commit(&mut self, index: u32, passage: Passage, written: u64) -> Result<Ended, Error> {
         match passage.finish(self.run.in_place)? {
-            Some(output) => self.commit_output(entry, output),
-            None => Ok(()),
+            Some(output) => self.commit_output(index, output, written),
+            None => Ok(Ended::Done(written)),
         }
     }
 
-    /// Gives an output its name, which stands in `buffers.name`.
-    pub(super) fn commit_output(&mut self, entry: &Entry, output: Output) -> Result<(), Error> {
-        let Run { tree, job, .. } = self.run;
+    /// Gives an output its name, which is in `buffers.name`. Another run may have made it meanwhile.
+    fn commit_output(&mut self, index: u32, output: Output, written: u64) -> Result<Ended, Error> {
+        let Run { tree, job, collisions, .. } = self.run;
+        let entry = self.entry(index);
         let folder = self.folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
-        let name = &self.buffers.name;
-        if !output.commit(folder.target(), name, &entry.attributes, &mut self.granted, job)? {
-            self.run.tally.count_attributes_refused();
+        let (folder, name) = (folder.target(), &*self.buffers.name);
+        let may_replace = || collisions.check(tree, job, index, folder);
+        let naming = Naming { name, may_replace: &may_replace };
+        // Before the name is there: who finds it taken looks here next.
+        collisions.use_name(index);
+        match output.commit(folder, naming, &entry.attributes, &mut self.granted, job) {
+            Ok(all_taken) => {
+                if !all_taken {
+                    self.run.tally.count_attributes_refused();
+                }
+                Ok(Ended::Done(written))
+            }
+            Err(Error::OutputExists) => {
+                collisions.check(tree, job, index, folder)?;
+                let is_done = job.if_exists == IfExists::Skip && folder.has_output(name);
+                if is_done { Ok(Ended::Skipped) } else { Err(Error::OutputExists) }
+            }
+            Err(error) => Err(error.of_destination()),
         }
-        Ok(())
     }
 
     /// As [`Worker::commit_output`], for an entry whose name was not the last to be prepared.
-    pub(super) fn name_and_commit(&mut self, entry: &Entry, output: Output) -> Result<(), Error> {
-        self.name_output(entry)?;
-        self.commit_output(entry, output)
+    pub(super) fn name_and_commit(
+        &mut self,
+        index: u32,
+        output: Output,
+        written: u64,
+    ) -> Result<Ended, Error> {
+        self.name_output(index)?;
+        self.commit_output(index, output, written)
     }
 
     /// Counts an entry and tells the observer; an entry that was stopped has not ended.
-    pub(super) fn tell(&self, entry: &Entry, ended: Result<Ended, Error>) {
+    pub(super) fn tell(&self, index: u32, ended: Result<Ended, Error>) {
         if matches!(ended, Err(Error::Stopped)) {
             return;
         }
-        let Run { tree, job, observer, .. } = self.run;
-        self.run.tally.count(entry.size, &ended);
+        match self.run.giving_up.judge(index, ended, self.run.observer.wants_every_event()) {
+            Verdict::TellOne(ended) => self.run.tell(index, &ended),
+            Verdict::Tell(all) => all.iter().for_each(|(index, ended)| self.run.tell(*index, ended)),
+            Verdict::TellOneFor(index, error, others) => {
+                (0..others).for_each(|_| self.run.tally.fail_unopened());
+                self.run.tell(index, &Err(error));
+            }
+            Verdict::Wait => {}
+        }
+    }
+}
+
+impl Run<'_> {
+    /// Counts an entry and tells the observer.
+    pub(super) fn tell(&self, index: u32, ended: &Result<Ended, Error>) {
+        let Run { tree, job, observer, .. } = self;
+        let entry = &tree.entries[index as usize];
+        self.tally.count(entry.size, ended);
         observer.entry_ended();
         if ended.is_ok() && !observer.wants_every_event() {
             return;
@@ -218,7 +270,7 @@ impl<'r> Worker<'r> {
             source: tidy(&source),
             output: output.as_deref().map(tidy),
             bytes: entry.size,
-            outcome: match &ended {
+            outcome: match ended {
                 Ok(Ended::Done(output_bytes)) => Outcome::Done { output_bytes: *output_bytes },
                 Ok(Ended::Skipped) => Outcome::Skipped,
                 Err(error) => Outcome::Failed(error),

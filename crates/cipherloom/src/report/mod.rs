@@ -77,6 +77,9 @@ pub struct Summary {
     pub failed: u64,
     /// Of those that failed: entries whose content failed authentication.
     pub unauthentic: u64,
+    /// Entries that were left because the run ended early: the destination took nothing more, or the key opened nothing
+    /// ([`Error::ends_run`]). The event of the last failure says which.
+    pub untried: u64,
     /// Symbolic links copied as links.
     pub links: u64,
     /// Outputs and folders whose permissions or time the file system did not take; their content is complete.

@@ -46,20 +46,50 @@ const BLOCK: u64 = 512;
 #[cfg(unix)]
 const SMALLEST_HOLE: u64 = 64 << 10;
 
+/// What is known of a file, in the system's own terms.
+#[cfg(unix)]
+pub(super) struct File {
+    pub(super) owner: u32,
+    pub(super) names: u64,
+    pub(super) blocks: u64,
+    pub(super) size: u64,
+    pub(super) mode: u32,
+}
+
 impl Dropped {
-    /// Counts what the file with these attributes has.
+    /// What of this file its output will lack.
     #[cfg(unix)]
-    pub(super) fn count(&mut self, file: &Metadata, process: Process) {
-        use std::os::unix::fs::{MetadataExt, PermissionsExt};
-        self.owners += u64::from(file.uid() != process.user);
-        self.hard_links += u64::from(file.nlink() > 1);
-        self.holes += u64::from(file.blocks() * BLOCK + SMALLEST_HOLE <= file.len());
-        self.set_id += u64::from(file.permissions().mode() & 0o7000 != 0);
+    pub(super) fn of(file: &File, process: Process) -> Dropped {
+        Dropped {
+            owners: u64::from(file.owner != process.user),
+            hard_links: u64::from(file.names > 1),
+            holes: u64::from(file.blocks * BLOCK + SMALLEST_HOLE <= file.size),
+            set_id: u64::from(file.mode & 0o7000 != 0),
+        }
     }
 
-    /// There these are not known.
-    #[cfg(not(unix))]
-    pub(super) fn count(&mut self, _file: &Metadata, _process: Process) {}
+    /// What of the file with this metadata its output will lack. On systems other than Unix that is not known.
+    pub(super) fn of_metadata(file: &Metadata, process: Process) -> Dropped {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let (owner, names, blocks) = (file.uid(), file.nlink(), file.blocks());
+            Dropped::of(&File { owner, names, blocks, size: file.len(), mode: file.mode() }, process)
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = (file, process);
+            Dropped::default()
+        }
+    }
+
+    /// Counts what one more file has.
+    pub(super) fn add(&mut self, other: Dropped) {
+        self.owners += other.owners;
+        self.hard_links += other.hard_links;
+        self.holes += other.holes;
+        self.set_id += other.set_id;
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 pub mod address;
 
 mod dropped;
+mod items;
 mod named;
 mod selection;
 mod shard;
@@ -15,7 +16,7 @@ mod walk;
 pub use dropped::Dropped;
 pub use selection::Selection;
 pub use shard::Shard;
-pub(crate) use walk::is_temporary;
+pub(crate) use walk::{attributes, changed, is_temporary};
 
 use crate::Error;
 use std::ffi::{OsStr, OsString};
@@ -30,6 +31,16 @@ pub struct Attributes {
     pub permissions: Permissions,
     /// Time of the last change of the content, where the file system has one.
     pub modified: Option<SystemTime>,
+    /// Time of the last change of content or attributes (Unix: ctime, in seconds and nanoseconds), which no program can set.
+    pub(crate) changed: Option<(i64, i64)>,
+}
+
+impl Attributes {
+    /// Attributes of something that is no file of this system.
+    #[must_use]
+    pub fn new(permissions: Permissions, modified: Option<SystemTime>) -> Attributes {
+        Attributes { permissions, modified, changed: None }
+    }
 }
 
 /// A folder of the tree.

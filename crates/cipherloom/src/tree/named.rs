@@ -1,6 +1,6 @@
 //! A tree of files that are known by name: a share of a larger tree that somebody else has listed.
 
-use super::dropped::Process;
+use super::dropped::{Dropped, Process};
 use super::walk::{attributes, empty_tree};
 use super::{Attributes, Directory, Entry, Link, Tree, Unlisted};
 use crate::Error;
@@ -50,7 +50,7 @@ fn add(
     }
     let directory = directory(tree, known, file.parent().unwrap_or(Path::new("")))?;
     let attributes: Attributes = attributes(&metadata);
-    tree.dropped.count(&metadata, process);
+    tree.dropped.add(Dropped::of_metadata(&metadata, process));
     tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! Lists a tree with the standard library's folder reading (portable; relative to folder handles where the system
-//! has them), parents before children, without recursion so that depth costs no stack.
+//! Lists a tree, parents before children, without recursion so that depth costs no stack.
 
 use super::dropped::{Dropped, Process};
+use super::items::{Items, Kind, Look};
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, FileType, Metadata};
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -41,10 +41,11 @@ pub(super) fn list_several(
     let process = Process::this();
     for name in names {
         let path = root.join(name);
-        let place = Place { directory: 0, relative: Path::new(""), name: name.to_owned(), process };
-        let added = fs::symlink_metadata(&path)
-            .map_err(|error| (path, error))
-            .and_then(|found| add(&mut tree, selection, place, Ok(found.file_type()), || Ok(found)));
+        let place = Place { directory: 0, relative: Path::new(""), name: name.to_owned() };
+        let added = fs::symlink_metadata(&path).map_err(|error| (path, error)).and_then(|found| {
+            let kind = Ok(found.file_type().into());
+            add(&mut tree, selection, place, kind, || Ok(Look::of(&found, process)))
+        });
         if let Err((path, error)) = added {
             tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
         }
@@ -82,7 +83,7 @@ fn single_file(source: &Path, metadata: &Metadata, selection: &Selection) -> Res
     let folder_metadata = fs::metadata(&folder).map_err(|error| Error::io("read the folder", error))?;
     let mut tree = empty_tree(folder, attributes(&folder_metadata), true);
     if selection.takes_file(Path::new(&name)) {
-        tree.dropped.count(metadata, Process::this());
+        tree.dropped.add(Dropped::of_metadata(metadata, Process::this()));
         tree.entries.push(Entry {
             directory: 0,
             name,
@@ -119,14 +120,14 @@ fn list_directory(
     let relative = tree.directories[index].path.clone();
     let process = Process::this();
     let directory = u32::try_from(index).map_err(|_| io::Error::other("more than 2^32 folders"))?;
-    for (position, item) in fs::read_dir(tree.root.join(&relative))?.enumerate() {
+    for (position, item) in Items::of(&tree.root.join(&relative))?.enumerate() {
         if position % ITEMS_BETWEEN == ITEMS_BETWEEN - 1 && is_stopped() {
             return Ok(());
         }
         // Here the folder itself cannot be read on. What goes wrong with one item concerns that one only.
         let item = item?;
-        let place = Place { directory, relative: &relative, name: item.file_name(), process };
-        if let Err((path, error)) = add(tree, selection, place, item.file_type(), || item.metadata()) {
+        let place = Place { directory, relative: &relative, name: item.name() };
+        if let Err((path, error)) = add(tree, selection, place, item.kind(), || item.look(process)) {
             tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
         }
     }
@@ -139,7 +140,6 @@ struct Place<'p> {
     /// The folder's path below the root.
     relative: &'p Path,
     name: OsString,
-    process: Process,
 }
 
 /// Adds one item. `kind` fails where the file system does not say it with the name, and the name has vanished meanwhile.
@@ -147,39 +147,35 @@ fn add(
     tree: &mut Tree,
     selection: &Selection,
     place: Place<'_>,
-    kind: io::Result<FileType>,
-    metadata: impl FnOnce() -> io::Result<Metadata>,
+    kind: io::Result<Kind>,
+    look: impl FnOnce() -> io::Result<Look>,
 ) -> Result<(), (PathBuf, io::Error)> {
-    let Place { directory, relative, name, process } = place;
+    let Place { directory, relative, name } = place;
     let whole_path = |root: &Path| root.join(relative).join(&name);
     let kind = kind.map_err(|error| (whole_path(&tree.root), error))?;
     if !selection.takes_everything() {
         let path = relative.join(&name);
-        let out = if kind.is_dir() { selection.leaves_out(&path) } else { !selection.takes_file(&path) };
+        let out =
+            if kind == Kind::Folder { selection.leaves_out(&path) } else { !selection.takes_file(&path) };
         if out {
             tree.passed_over.excluded += 1;
             return Ok(());
         }
     }
-    if kind.is_symlink() {
-        tree.links.push(Link { directory, name });
-        return Ok(());
-    }
-    if kind.is_file() && is_temporary(&name) {
-        tree.passed_over.leftovers += 1;
-        return Ok(());
-    }
-    if !kind.is_dir() && !kind.is_file() {
-        tree.passed_over.special += 1;
-        return Ok(());
-    }
-    let metadata = metadata().map_err(|error| (whole_path(&tree.root), error))?;
-    let attributes = attributes(&metadata);
-    if kind.is_dir() {
-        tree.directories.push(Directory { path: relative.join(&name), attributes });
-    } else {
-        tree.dropped.count(&metadata, process);
-        tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
+    match kind {
+        Kind::Link => tree.links.push(Link { directory, name }),
+        Kind::Regular if is_temporary(&name) => tree.passed_over.leftovers += 1,
+        Kind::Special => tree.passed_over.special += 1,
+        Kind::Folder | Kind::Regular => {
+            let Look { size, attributes, dropped } =
+                look().map_err(|error| (whole_path(&tree.root), error))?;
+            if kind == Kind::Folder {
+                tree.directories.push(Directory { path: relative.join(&name), attributes });
+            } else {
+                tree.dropped.add(dropped);
+                tree.entries.push(Entry { directory, name, size, attributes });
+            }
+        }
     }
     Ok(())
 }
@@ -190,17 +186,37 @@ pub(crate) fn is_temporary(name: &OsStr) -> bool {
     digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
-pub(super) fn attributes(metadata: &Metadata) -> Attributes {
-    Attributes { permissions: permissions(metadata), modified: metadata.modified().ok() }
+pub(crate) fn attributes(metadata: &Metadata) -> Attributes {
+    Attributes {
+        permissions: permissions(metadata),
+        modified: metadata.modified().ok(),
+        changed: changed(metadata),
+    }
+}
+
+/// See [`Attributes`].
+#[cfg(unix)]
+pub(crate) fn changed(metadata: &Metadata) -> Option<(i64, i64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((metadata.ctime(), metadata.ctime_nsec()))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn changed(_metadata: &Metadata) -> Option<(i64, i64)> {
+    None
 }
 
 /// Without the bits that let a program run as somebody else: an output is not the program that these were given to. The
 /// sticky bit of a folder stays, which keeps its users from removing each other's files.
 #[cfg(unix)]
+pub(super) fn kept_mode(mode: u32, is_folder: bool) -> u32 {
+    mode & !if is_folder { 0o6000 } else { 0o7000 }
+}
+
+#[cfg(unix)]
 fn permissions(metadata: &Metadata) -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
-    let dropped = if metadata.is_dir() { 0o6000 } else { 0o7000 };
-    fs::Permissions::from_mode(metadata.permissions().mode() & !dropped)
+    fs::Permissions::from_mode(kept_mode(metadata.permissions().mode(), metadata.is_dir()))
 }
 
 #[cfg(not(unix))]
@@ -253,16 +269,16 @@ mod tests {
         for selection in [&everything, &some] {
             let mut tree = empty_tree(folder.path().to_owned(), attributes(&metadata), false);
             let gone = || io::Error::from(io::ErrorKind::NotFound);
-            let mut add = |name: &str, kind, looked: io::Result<Metadata>| {
-                let process = Process::this();
-                let place = Place { directory: 0, relative: Path::new("a"), name: name.into(), process };
+            let mut add = |name: &str, kind, looked: io::Result<Look>| {
+                let place = Place { directory: 0, relative: Path::new("a"), name: name.into() };
                 add(&mut tree, selection, place, kind, || looked)
                     .map_err(|(path, error)| (path, error.kind()))
             };
             let told = |name: &str| Err((folder.path().join("a").join(name), io::ErrorKind::NotFound));
-            assert_eq!(add("early", Err(gone()), Ok(metadata.clone())), told("early"));
-            assert_eq!(add("late", Ok(metadata.file_type()), Err(gone())), told("late"));
-            assert_eq!(add("here", Ok(metadata.file_type()), Ok(metadata.clone())), Ok(()));
+            let here = || Ok(Look::of(&metadata, Process::this()));
+            assert_eq!(add("early", Err(gone()), here()), told("early"));
+            assert_eq!(add("late", Ok(Kind::Regular), Err(gone())), told("late"));
+            assert_eq!(add("here", Ok(Kind::Regular), here()), Ok(()));
             assert_eq!((tree.entries.len(), tree.total_bytes()), (1, 2));
         }
     }

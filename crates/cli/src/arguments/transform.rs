@@ -209,6 +209,9 @@ pub struct FormatArguments {
     /// Age identity file that opens a wrapped key file
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub identity: Option<PathBuf>,
+    /// Allow tink keys with segments of up to N bytes, of which each thread holds one in memory [default: 64 MiB]
+    #[arg(long, value_name = "N", help_heading = "Format and keys")]
+    pub max_segment_size: Option<u32>,
     /// Read the passphrase from the first line of FILE, `-` for standard input (else CIPHERLOOM_PASSPHRASE, else a prompt)
     #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
     pub passphrase_file: Option<PathBuf>,

@@ -11,20 +11,20 @@ mod temporary;
 
 pub(in crate::pipeline) use temporary::Output;
 
-use super::{Ending, MadeFolder, Opened, created_mode, settle};
+use super::{Ending, Identity, MadeFolder, Opened, created_mode, settle};
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
 use below::{FOLDER, READABLE, open_below};
 use naming::Naming;
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, symlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, symlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use temporary::TemporaryName;
@@ -172,7 +172,34 @@ impl Target {
         name: &OsStr,
         existing: Existing,
     ) -> Result<(), Error> {
-        output.publish(&self.folder, name, existing)
+        self.name_checked(output, name, existing, &|| Ok(()))
+    }
+
+    /// The same; `may_replace` is asked before anything is replaced.
+    pub(in crate::pipeline) fn name_checked(
+        &self,
+        output: Output,
+        name: &OsStr,
+        existing: Existing,
+        may_replace: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        output.publish(&self.folder, name, existing, may_replace)
+    }
+
+    /// Whether the folder's listing has this very name.
+    pub(in crate::pipeline) fn lists(&self, name: &OsStr) -> bool {
+        let names = openat(&self.folder, ".", READABLE, Mode::empty()).and_then(Dir::new);
+        names.is_ok_and(|mut names| {
+            names.any(|item| item.is_ok_and(|item| item.file_name().to_bytes() == name.as_bytes()))
+        })
+    }
+
+    /// Which file or folder bears this name.
+    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+        let found = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        let is_only_name = is_folder || found.st_nlink <= 1;
+        Some(Identity { device: found.st_dev, number: found.st_ino, is_only_name })
     }
 
     /// Makes a link that leads to `goal`; false if the name is taken and that is to be skipped. Only a link is replaced.

@@ -104,6 +104,15 @@ pub(super) struct Opened {
     pub(super) mode: u32,
 }
 
+/// Which file or folder a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Identity {
+    pub(super) device: u64,
+    pub(super) number: u64,
+    /// False for a file with several names (hard links).
+    pub(super) is_only_name: bool,
+}
+
 /// What a folder of the output gets when all that goes into it is there.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Ending<'t> {

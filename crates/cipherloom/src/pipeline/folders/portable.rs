@@ -2,7 +2,7 @@
 //! their final folder and renamed. Each step of a path is looked at just before it is taken, which leaves a moment in
 //! which somebody else may put a link there.
 
-use super::{Ending, MadeFolder, Opened, TEMPORARY_PREFIX};
+use super::{Ending, Identity, MadeFolder, Opened, TEMPORARY_PREFIX};
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
 use std::ffi::OsStr;
@@ -114,6 +114,31 @@ impl Target {
         self.kind(name).is_some()
     }
 
+    /// Whether the folder's listing has this very name.
+    pub(in crate::pipeline) fn lists(&self, name: &OsStr) -> bool {
+        fs::read_dir(&self.0)
+            .is_ok_and(|mut items| items.any(|item| item.is_ok_and(|item| item.file_name() == name)))
+    }
+
+    /// Which file or folder bears this name.
+    #[cfg(unix)]
+    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+        use std::os::unix::fs::MetadataExt;
+        let found = self.0.join(name).symlink_metadata().ok()?;
+        let is_only_name = found.is_dir() || found.nlink() <= 1;
+        Some(Identity { device: found.dev(), number: found.ino(), is_only_name })
+    }
+
+    /// Which file or folder bears this name, by the path that the system spells for it.
+    #[cfg(not(unix))]
+    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let path = fs::canonicalize(self.0.join(name)).ok()?;
+        let mut number = DefaultHasher::new();
+        path.hash(&mut number);
+        Some(Identity { device: 0, number: number.finish(), is_only_name: true })
+    }
+
     fn kind(&self, name: &OsStr) -> Option<fs::FileType> {
         Some(self.0.join(name).symlink_metadata().ok()?.file_type())
     }
@@ -138,7 +163,27 @@ impl Target {
         name: &OsStr,
         existing: Existing,
     ) -> Result<(), Error> {
+        self.name_checked(output, name, existing, &|| Ok(()))
+    }
+
+    /// The same; `may_replace` is asked before anything is replaced.
+    pub(in crate::pipeline) fn name_checked(
+        &self,
+        mut output: Output,
+        name: &OsStr,
+        existing: Existing,
+        may_replace: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let path = self.0.join(name);
+        if existing.if_exists == IfExists::Overwrite {
+            match output.0.persist_noclobber(&path) {
+                Ok(_) => return Ok(()),
+                Err(refused) => output = Output(refused.file),
+            }
+            if self.is_taken(name) {
+                may_replace()?;
+            }
+        }
         let renamed = match existing.if_exists {
             IfExists::Overwrite => output.0.persist(path),
             IfExists::Fail | IfExists::Skip => output.0.persist_noclobber(path),

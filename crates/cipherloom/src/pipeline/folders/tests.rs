@@ -124,12 +124,31 @@ macro_rules! hold_for {
             }
 
             #[test]
+            fn nothing_is_replaced_without_asking() {
+                let folder = tempdir().unwrap();
+                let target = target(folder.path());
+                let name = OsStr::new("output");
+                let overwrite = |answer: &dyn Fn() -> Result<(), Error>| {
+                    let output = target.output(None).unwrap();
+                    target.name_checked(output, name, IfExists::Overwrite.into(), answer)
+                };
+                overwrite(&|| panic!("the name is free")).unwrap();
+                let first = target.identity(name).unwrap();
+                assert!(overwrite(&|| Err(Error::SameFile)).is_err());
+                assert_eq!(target.identity(name), Some(first), "it is still the same file");
+                overwrite(&|| Ok(())).unwrap();
+                assert_ne!(target.identity(name), Some(first));
+                assert!(target.lists(name) && !target.lists(OsStr::new("OUTPUT")));
+                assert_eq!(target.identity(OsStr::new("OUTPUT")), None);
+                assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+            }
+
+            #[test]
             fn folders_are_made_and_end_as_their_twins() {
                 let folder = tempdir().unwrap();
                 let target = target(folder.path());
                 let modified = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
-                let twin =
-                    |mode| Attributes { permissions: Permissions::from_mode(mode), modified: Some(modified) };
+                let twin = |mode| Attributes::new(Permissions::from_mode(mode), Some(modified));
                 let mode = |name| fs::metadata(folder.path().join(name)).unwrap().mode() & 0o7777;
                 let (made, path) = (OsStr::new("made"), Path::new("made"));
                 let make = |mode| target.make_folder(made, Some(&Permissions::from_mode(mode))).unwrap();
@@ -161,7 +180,7 @@ macro_rules! hold_for {
             fn a_closed_folder_is_opened_for_a_run_and_closed_again() {
                 let folder = tempdir().unwrap();
                 let target = target(folder.path());
-                let twin = |mode| Attributes { permissions: Permissions::from_mode(mode), modified: None };
+                let twin = |mode| Attributes::new(Permissions::from_mode(mode), None);
                 let (path, closed) = (Path::new("closed"), folder.path().join("closed"));
                 let mode = || fs::metadata(&closed).unwrap().mode() & 0o7777;
                 fs::create_dir(&closed).unwrap();

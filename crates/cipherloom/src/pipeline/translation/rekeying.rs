@@ -54,7 +54,7 @@ impl Translation {
     ) -> Result<Moved, Error> {
         let (span, place) = self.sealing_place(&run);
         let len = place.end.max(place.plaintext + span.plaintext_len) + 1;
-        let buffer = buffers.main.aligned_at(place.plaintext, len);
+        let buffer = buffers.main.aligned_at(place.plaintext, len)?;
         let plaintext = &mut buffer[place.plaintext..place.plaintext + span.plaintext_len];
         let mut filled = 0;
         let mut read = 0;
@@ -88,7 +88,7 @@ impl Translation {
         let skipped = offset_in(place, segment.plaintext_offset);
         let count = (segment.plaintext_len as usize - skipped).min(target.len());
         let start = offset_in(segment.ciphertext_offset, window.offset) + skipped;
-        target[..count].copy_from_slice(&second.first(window.len)[start..start + count]);
+        target[..count].copy_from_slice(&second.first(window.len)?[start..start + count]);
         Ok(count)
     }
 
@@ -104,7 +104,7 @@ impl Translation {
         if window.opened == window.read {
             let next = window.read..window.end.min(window.read + self.fitting(layout));
             let span = Span::ciphertext(layout, &next, self.source_len)?;
-            let buffer = second.first(span.ciphertext_len + 1);
+            let buffer = second.first(span.ciphertext_len + 1)?;
             ends.read(buffer, span.ciphertext_len, span.ciphertext_offset)?;
             let header = if next.start == 0 { u64::from(layout.header) } else { 0 };
             read = header + span.ciphertext_len as u64;
@@ -113,7 +113,7 @@ impl Translation {
         }
         let segment = layout.ciphertext_segment(window.opened, self.source_len)?;
         let from = offset_in(segment.ciphertext_offset, window.offset);
-        let ciphertext = &mut second.first(window.len)[from..from + segment.ciphertext_len as usize];
+        let ciphertext = &mut second.first(window.len)?[from..from + segment.ciphertext_len as usize];
         source.open_segment(segment.index, segment.last, None, ciphertext)?;
         window.opened += 1;
         Ok(read)
@@ -207,9 +207,13 @@ mod tests {
                     let largest = from.largest_segment().max(to.largest_segment()) as usize;
                     let room = crate::plan::RUN_LEN.max(largest) + 129;
                     let mut planned = Buffers::new(room, room);
-                    let place = [planned.main.first(1).as_ptr(), planned.second.first(1).as_ptr()];
+                    let place =
+                        [planned.main.first(1).unwrap().as_ptr(), planned.second.first(1).unwrap().as_ptr()];
                     let (ends, moved) = translated(Work::Rekey { from, to }, sealed.clone(), &mut planned);
-                    assert_eq!(place, [planned.main.first(1).as_ptr(), planned.second.first(1).as_ptr()]);
+                    assert_eq!(
+                        place,
+                        [planned.main.first(1).unwrap().as_ptr(), planned.second.first(1).unwrap().as_ptr()]
+                    );
                     assert_eq!(moved.read, sealed.len() as u64, "header included");
                     let mut next = from.layout().header as usize;
                     for read in ends.reads.into_inner() {

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::Write;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An output that does not bear its name yet; gone if dropped.
 #[derive(Debug)]
@@ -56,19 +56,24 @@ impl Output {
         }
     }
 
-    /// Gives the complete file its name in `folder`.
+    /// Gives the complete file its name in `folder`. `may_replace` is asked before anything is replaced.
     pub(super) fn publish(
         self,
         folder: &Arc<OwnedFd>,
         name: &OsStr,
         existing: Existing,
+        may_replace: &dyn Fn() -> Result<(), Error>,
     ) -> Result<(), Error> {
         match self {
+            Output::Named(_file, temporary, naming) if existing.if_exists == IfExists::Overwrite => {
+                temporary.replace(folder, name, naming, may_replace)
+            }
             Output::Named(_file, temporary, naming) => temporary.become_final(folder, name, naming, existing),
             Output::Unnamed(file) => match link(file.as_fd(), folder, name) {
                 Ok(()) => Ok(()),
                 // Linking never replaces, renaming does: so the file gets a temporary name for a moment.
                 Err(Errno::EXIST) if existing.if_exists == IfExists::Overwrite => {
+                    may_replace()?;
                     let refused = |errno: Errno| Error::io("replace the output", errno.into());
                     mark_as_used(file.as_fd());
                     TemporaryName::take(folder, |temporary| {
@@ -158,6 +163,37 @@ impl TemporaryName {
         let name = std::mem::take(&mut self.name);
         unlinkat(&self.folder, &name, AtFlags::empty())
             .map_err(|errno| Error::io("remove the output's temporary name", errno.into()))
+    }
+
+    /// As [`TemporaryName::become_final`] where outputs are replaced, but `may_replace` is asked first if the name is taken.
+    fn replace(
+        self,
+        folder: &OwnedFd,
+        name: &OsStr,
+        naming: Naming,
+        may_replace: &dyn Fn() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        /// Where nothing can be renamed on condition, one output is named at a time: no two see the same name free.
+        static NAMING: Mutex<()> = Mutex::new(());
+        let (from, overwrite) = ((&self.folder, self.name()), IfExists::Overwrite.into());
+        match renameat_with(from.0, from.1, folder, name, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                self.forget();
+                Ok(())
+            }
+            Err(Errno::EXIST) => {
+                may_replace()?;
+                self.become_final(folder, name, naming, overwrite)
+            }
+            Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => {
+                let _naming = NAMING.lock().unwrap_or_else(PoisonError::into_inner);
+                if statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                    may_replace()?;
+                }
+                self.become_final(folder, name, naming, overwrite)
+            }
+            Err(errno) => Err(Error::io("give the output its name", errno.into())),
+        }
     }
 
     fn become_final(

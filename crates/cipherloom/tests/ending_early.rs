@@ -1,0 +1,112 @@
+//! Runs that end early, since going on makes no sense: a key that opens nothing, a destination that takes nothing.
+
+use cipherloom::key::{Keyset, Template};
+use cipherloom::machine::Calibration;
+use cipherloom::{
+    Backend, Error, Event, Format, IfExists, Job, Machine, Observer, Outcome, RunFault, Selection, Summary,
+    Tree, Unobserved, Work,
+};
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Keeps the errors that are told.
+#[derive(Default)]
+struct Listener {
+    wants_all: bool,
+    errors: Mutex<Vec<String>>,
+    last_ends_run: Mutex<bool>,
+}
+
+impl Observer for Listener {
+    fn advanced(&self, _bytes: u64) {}
+    fn entry_ended(&self) {}
+    fn wants_every_event(&self) -> bool {
+        self.wants_all
+    }
+    fn ended(&self, event: &Event<'_>) {
+        if let Outcome::Failed(error) = event.outcome {
+            *self.last_ends_run.lock().unwrap() = error.ends_run();
+            self.errors.lock().unwrap().push(error.to_string());
+        }
+    }
+}
+
+fn format() -> Format {
+    Format::tink(Keyset::generate(Template::default()).unwrap(), Backend::best()).unwrap()
+}
+
+fn run(source: &Path, job: &Job<'_>, threads: usize, observer: &dyn Observer) -> Summary {
+    let tree = Tree::list(source, &Selection::default()).unwrap();
+    let machine = Machine::detect(Calibration::default());
+    let plan = job.plan(&tree, &machine, NonZeroUsize::new(threads));
+    cipherloom::run(&tree, &plan, job, observer).unwrap()
+}
+
+fn sample(root: &Path, files: u64) {
+    fs::create_dir(root).unwrap();
+    for index in 0..files {
+        fs::write(root.join(format!("{index:04}")), vec![index as u8; 2000]).unwrap();
+    }
+}
+
+#[test]
+fn a_key_that_opens_nothing_is_told_once() {
+    let (mine, other) = (format(), format());
+    for threads in [1, 3] {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, sealed) = (folder.path().join("plain"), folder.path().join("sealed"));
+        sample(&plain, 400);
+        run(&plain, &Job::new(Work::Encrypt(&mine), Some(sealed.clone())), threads, &Unobserved);
+        let opened = folder.path().join("opened");
+        for work in [Work::Decrypt(&other), Work::Verify(&other)] {
+            let listener = Listener::default();
+            let job = Job::new(work, matches!(work, Work::Decrypt(_)).then(|| opened.clone()));
+            let summary = run(&sealed, &job, threads, &listener);
+            assert!(*listener.last_ends_run.lock().unwrap());
+            assert_eq!(listener.errors.into_inner().unwrap().len(), 1);
+            assert_eq!((summary.files, summary.failed, summary.unauthentic), (0, 20, 20));
+            assert_eq!(summary.untried, 380);
+        }
+        assert_eq!(fs::read_dir(&opened).unwrap().count(), 0);
+        let listener = Listener { wants_all: true, ..Listener::default() };
+        let summary = run(&sealed, &Job::new(Work::Verify(&other), None), threads, &listener);
+        assert_eq!((summary.failed, summary.untried), (20, 380));
+        assert_eq!(listener.errors.into_inner().unwrap().len(), 20, "whoever wants every event gets it");
+    }
+}
+
+#[test]
+fn files_that_do_not_open_are_told_each_where_others_do() {
+    let (mine, other) = (format(), format());
+    let folder = tempfile::tempdir().unwrap();
+    let (plain, sealed) = (folder.path().join("plain"), folder.path().join("sealed"));
+    sample(&plain, 60);
+    run(&plain, &Job::new(Work::Encrypt(&mine), Some(sealed.clone())), 1, &Unobserved);
+    // The largest comes first, and opens.
+    fs::write(plain.join("large"), vec![7; 1 << 20]).unwrap();
+    let job = Job { if_exists: IfExists::Skip, ..Job::new(Work::Encrypt(&other), Some(sealed.clone())) };
+    run(&plain, &job, 1, &Unobserved);
+    let listener = Listener::default();
+    let summary = run(&sealed, &Job::new(Work::Verify(&other), None), 1, &listener);
+    assert_eq!((summary.files, summary.failed, summary.untried), (1, 60, 0));
+    assert_eq!(listener.errors.into_inner().unwrap().len(), 60);
+    // Fewer than it takes to give up: each is told when the run ends.
+    let few = folder.path().join("few");
+    fs::create_dir(&few).unwrap();
+    for index in 0..5 {
+        fs::copy(sealed.join(format!("{index:04}")), few.join(index.to_string())).unwrap();
+    }
+    let listener = Listener::default();
+    let summary = run(&few, &Job::new(Work::Verify(&other), None), 1, &listener);
+    assert_eq!((summary.failed, summary.untried), (5, 0));
+    assert_eq!(listener.errors.into_inner().unwrap().len(), 5);
+}
+
+#[test]
+fn what_ends_a_run_says_so() {
+    let fault = Error::Run(RunFault::KeyOpensNothing { tried: 20 });
+    assert!(fault.ends_run() && fault.is_authentication());
+    assert!(fault.to_string().contains("19 tried first, so the run ended here"), "{fault}");
+}

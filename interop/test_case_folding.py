@@ -1,0 +1,72 @@
+"""Destinations whose file system does not tell `File` from `file`: no output is replaced or skipped in silence."""
+
+import os
+import subprocess
+
+import pytest
+import tool
+
+NAMES = ["D/File", "D/file", "D/other", "E/x", "e/x", "e/y"]
+
+
+@pytest.fixture
+def folding_disk(tmp_path):
+    """An exFAT file system, which folds case, through FUSE: the kernel may lack the driver."""
+    assert os.geteuid() == 0, "mounting the file system of these tests needs root"
+    image, place = tmp_path / "image", tmp_path / "disk"
+    with image.open("wb") as file:
+        file.truncate(16 << 20)
+    place.mkdir()
+    subprocess.run(["mkfs.exfat", image], check=True, capture_output=True)
+    loop = subprocess.run(["losetup", "--find", "--show", image], check=True, capture_output=True, text=True)
+    device = loop.stdout.strip()
+    try:
+        subprocess.run(["mount.exfat-fuse", device, place], check=True, capture_output=True)
+        yield place
+        subprocess.run(["umount", place], check=True)
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def write(place):
+    for number, name in enumerate(NAMES):
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode() * (number + 1))
+    return place
+
+
+def check(done, opened, plain):
+    """Every file either failed by its name or has its own output."""
+    said = tool.message(done)
+    assert "does not tell this name from" in said
+    failed = {name for name in NAMES if f"/plain/{name}: " in said}
+    assert len(failed & {"D/File", "D/file"}) == 1
+    # The second of two folders is left alone with all that is in it.
+    assert failed & {"E/x", "e/x"} and "D/other" not in failed
+    for name in set(NAMES) - failed:
+        assert (opened / name).read_bytes() == (plain / name).read_bytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_names_that_differ_by_case_never_share_an_output(tmp_path, key, folding_disk, threads):
+    plain = write(tmp_path / "plain")
+    sealed = folding_disk / "sealed"
+    arguments = ["encrypt", plain, sealed, "--key", key, "--threads", str(threads), "--if-exists"]
+    for if_exists in ["overwrite", "overwrite", "skip"]:
+        done = tool.run(*arguments, if_exists, code=tool.PARTIAL)
+        opened = tmp_path / f"opened-{if_exists}"
+        tool.run("decrypt", sealed, opened, "--key", key, "--if-exists", "overwrite")
+        if if_exists == "overwrite":
+            check(done, opened, plain)
+        said = tool.message(done)
+        assert said.count("does not tell this name from") >= 2, said
+
+
+def test_decryption_tells_names_apart_too(tmp_path, key, folding_disk):
+    plain = write(tmp_path / "plain")
+    tool.run("encrypt", plain, tmp_path / "sealed", "--key", key)
+    opened = folding_disk / "opened"
+    done = tool.run("decrypt", tmp_path / "sealed", opened, "--key", key, "--if-exists", "overwrite", code=tool.PARTIAL)
+    assert "/sealed/D/" in tool.message(done) and "does not tell this name from" in tool.message(done)
+    assert (opened / "D/File").read_bytes() in [(plain / name).read_bytes() for name in ("D/File", "D/file")]
