@@ -35,6 +35,8 @@ impl Samples {
                 fs::write(root.join(format!("chapter-{index:05}")), vec![index as u8; size]).unwrap();
             }
         }
+        // How outputs get their names on this file system is found out once.
+        count(&few, &Job::new(Work::Copy, Some(folder.path().join("first"))));
         Samples { _folder: folder, few, many }
     }
 
