@@ -50,7 +50,7 @@ const SMALLEST_HOLE: u64 = 64 << 10;
 #[cfg(unix)]
 pub(super) struct File {
     pub(super) owner: u32,
-    pub(super) names: u64,
+    pub(super) has_other_names: bool,
     pub(super) blocks: u64,
     pub(super) size: u64,
     pub(super) mode: u32,
@@ -62,7 +62,7 @@ impl Dropped {
     pub(super) fn of(file: &File, process: Process) -> Dropped {
         Dropped {
             owners: u64::from(file.owner != process.user),
-            hard_links: u64::from(file.names > 1),
+            hard_links: u64::from(file.has_other_names),
             holes: u64::from(file.blocks * BLOCK + SMALLEST_HOLE <= file.size),
             set_id: u64::from(file.mode & 0o7000 != 0),
         }
@@ -73,8 +73,14 @@ impl Dropped {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt;
-            let (owner, names, blocks) = (file.uid(), file.nlink(), file.blocks());
-            Dropped::of(&File { owner, names, blocks, size: file.len(), mode: file.mode() }, process)
+            let file = File {
+                owner: file.uid(),
+                has_other_names: file.nlink() > 1,
+                blocks: file.blocks(),
+                size: file.len(),
+                mode: file.mode(),
+            };
+            Dropped::of(&file, process)
         }
         #[cfg(not(unix))]
         {

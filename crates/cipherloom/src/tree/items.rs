@@ -132,7 +132,7 @@ mod linux {
             let size = found.st_size as u64;
             let file = File {
                 owner: found.st_uid,
-                names: found.st_nlink as u64,
+                has_other_names: found.st_nlink > 1,
                 blocks: found.st_blocks as u64,
                 size,
                 mode: found.st_mode,
