@@ -4,9 +4,9 @@
 use crate::arguments::{EncryptArguments, FormatArguments, OutputArguments, TreeArguments};
 use crate::exit_code::{no_key, usage};
 use crate::output;
+use cipherloom::address;
 use cipherloom::format::{RECOGNISE_LEN, Recognised, recognise};
 use cipherloom::key::wrapped;
-use cipherloom::{Job, Tree, address, find_other_key};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -78,14 +78,14 @@ pub fn warn_of_encrypted_neighbours(path: &Path) {
     }
 }
 
-/// Refuses to add files to a destination that is under another key.
-pub fn refuse_mixed_keys(tree: &Tree, job: &Job<'_>) -> anyhow::Result<()> {
-    match find_other_key(tree, job) {
+/// Refuses to add files to a destination that is under another key, as this file there is.
+pub fn refuse_mixed_keys(other: Option<&Path>) -> anyhow::Result<()> {
+    match other {
         None => Ok(()),
         Some(path) => Err(no_key(format!(
             "{}: does not open with this key, and DST would be under two keys; give the key of this file, choose another \
              DST, or insist with --allow-mixed-keys",
-            output::printable(&path)
+            output::printable(path)
         ))),
     }
 }
