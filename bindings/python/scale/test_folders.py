@@ -157,6 +157,16 @@ def test_ctrl_c_stops_and_a_later_run_goes_on(tmp_path: Path, key: cl.Keyset, ke
 
 
 @pytest.mark.usefixtures("cluster")
+def test_nothing_counts_as_done_under_a_key_that_opens_nothing(tmp_path: Path, key_file: scale.KeyFile) -> None:
+    """Each task ends after the first objects, and names one of them: the others are no less failed."""
+    source = write(tmp_path / "in", {f"{number}": 10 for number in range(50)})
+    scale.encrypt(source, tmp_path / "out", key_file)
+    cl.Keyset.generate().write(tmp_path / "other.json")
+    with pytest.raises(cl.TreeFailed, match="50 of 50 failed"):
+        scale.verify(tmp_path / "out", scale.KeyFile(tmp_path / "other.json"))
+
+
+@pytest.mark.usefixtures("cluster")
 def test_damage_is_told_object_by_object_and_is_not_tried_again(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
     source = write(tmp_path / "in", {f"{number}": 1000 for number in range(50)})
     scale.encrypt(source, tmp_path / "out", key_file)

@@ -214,3 +214,16 @@ def test_names_that_are_no_text(tmp_path: Path, key: cl.Keyset) -> None:
     report = cl.decrypt_tree(tmp_path / "out", tmp_path / "back", key, check=False)
     assert [os.fsencode(Path(failure.path).name) for failure in report.failures] == [b"\xff\xfe.txt"]
     assert isinstance(report.to_pandas(), pandas.DataFrame)
+
+
+def test_a_key_that_opens_nothing_ends_the_run(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    for number in range(50):
+        (plain / f"{number}.txt").write_text(str(number))
+    cl.encrypt_tree(plain, tmp_path / "sealed", cl.Keyset.generate())
+    report = cl.verify_tree(tmp_path / "sealed", cl.Keyset.generate(), check=False)
+    assert report.files == 0 and report.failed >= 20 and report.failed + report.untried == 50
+    assert "opens neither" in report.failures[-1].reason
+    with pytest.raises(cl.TreeFailed):
+        report.raise_if_failed()

@@ -254,7 +254,8 @@ impl<'s> Report<'s> {
     }
 
     fn sentence(&self, verb: &str) -> String {
-        let Summary { files, bytes, skipped, failed, links, attributes_refused, seconds, .. } = *self.summary;
+        let Summary { files, bytes, skipped, failed, untried, links, attributes_refused, seconds, .. } =
+            *self.summary;
         let mut text = format!("{verb} {}", output::count(files, "file"));
         if files > 0 {
             let rate = output::size((bytes as f64 / seconds.max(1e-9)) as u64);
@@ -289,6 +290,7 @@ impl<'s> Report<'s> {
             (self.excluded, format!("{} left out by --include, --exclude or --shard", self.excluded)),
             (1, self.dropped_sentence()),
             (failed, format!("{failed} FAILED")),
+            (untried, format!("{untried} not tried")),
         ] {
             if number > 0 && !part.is_empty() {
                 let _ = write!(text, "; {part}");

@@ -62,9 +62,13 @@ class Report(Failures):
     """Files that failed."""
     unauthentic: int
     """Of those that failed: files whose content is not what was written, or under another key."""
+    untried: int
+    """Files left because the run ended early: the key opened none of the first files, or the destination takes no more."""
     links: int
     """Symbolic links copied as links."""
     seconds: float
     """Wall time."""
+    attributes_refused: int = 0
+    """Outputs and folders whose permissions or time the file system did not take; their content is complete."""
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     """The files that failed, by path."""

@@ -87,7 +87,13 @@ const ENTRIES: usize = 64;
 
 /// What a second thread costs beyond the half that it takes over; at least what starting it costs.
 fn thread_seconds(folder: &Path) -> std::io::Result<f64> {
-    let start = seconds(|| std::thread::scope(|scope| drop(scope.spawn(|| std::hint::black_box(1)))));
+    let mut started = Ok(());
+    let start = seconds(|| {
+        started = std::thread::scope(|scope| {
+            std::thread::Builder::new().spawn_scoped(scope, || std::hint::black_box(1)).map(drop)
+        });
+    });
+    started?;
     let (one, two) = (entry_seconds(folder, 1)?, entry_seconds(folder, 2)?);
     Ok((two - one / 2.0).max(start))
 }
@@ -108,7 +114,8 @@ fn entry_seconds(folder: &Path, threads: usize) -> std::io::Result<f64> {
             Ok(())
         };
         let made = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|part| scope.spawn(move || make(part))).collect();
+            let start = |part| std::thread::Builder::new().spawn_scoped(scope, move || make(part));
+            let others = (1..threads).map(start).collect::<std::io::Result<Vec<_>>>()?;
             let own = make(0);
             others.into_iter().filter_map(|other| other.join().ok()).fold(own, |all, one| all.and(one))
         });

@@ -95,7 +95,16 @@ def _objects(errand: Errand, share: list[Listed]) -> tuple[dict[str, Any], list[
             "progress": None,
         }
     )
-    return json.loads(summary), [(_below(errand.source, path), reason, error) for path, reason, error in failures]
+    told = json.loads(summary)
+    failed = [(_below(errand.source, path), reason, error) for path, reason, error in failures]
+    if told["failed"] > len(failed) or told["untried"]:
+        # The run ended early and named one failure for all. What is not known to be done counts as failed with it: another
+        # try skips what is there.
+        _, reason, error = failed[-1]
+        known = {path for path, _, _ in failed}
+        failed += [(each.path, reason, error) for each in share if each.path not in known]
+        told |= {"files": 0, "skipped": 0, "bytes": 0, "output_bytes": 0}
+    return told, failed
 
 
 def _publications(errand: Errand, share: list[Listed]) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
