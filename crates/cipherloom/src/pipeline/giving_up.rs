@@ -15,7 +15,7 @@ pub(super) const FILES_TRIED: usize = 20;
 #[derive(Default)]
 pub(super) struct GivingUp {
     has_given_up: AtomicBool,
-    /// Whether the key has opened a file.
+    /// Whether the key has opened a file, or a file was skipped, which an earlier run has done with it.
     key_fits: AtomicBool,
     unopened: Mutex<Unopened>,
 }
@@ -59,7 +59,8 @@ impl GivingUp {
             {
                 self.judge_unopened(index, error, tells_all)
             }
-            Ok(Ended::Done(_)) if !self.key_fits.swap(true, Ordering::Relaxed) => {
+            // A resumed run comes to the files that failed before, and skips the others.
+            Ok(_) if !self.key_fits.swap(true, Ordering::Relaxed) => {
                 let mut told = self.held();
                 told.push((index, ended));
                 Verdict::Tell(told)
