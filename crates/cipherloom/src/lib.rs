@@ -15,7 +15,7 @@
 //!   [`translate_stream`] and [`translate_to_file`] serve pipes.
 //! - [`find_other_key`]: whether the destination holds files under another key.
 //! - [`make_folders`], [`sync_parents`], [`sync_folders`], [`write_key_file`]: names and keys that outlive a power cut.
-//! - [`Draft`], [`open_file`], [`open_file_below`], [`on_workers`], [`on_watched_workers`]: outputs, inputs and threads
+//! - [`Draft`], [`Published`], [`open_file`], [`open_file_below`], [`on_workers`], [`on_watched_workers`]: outputs, inputs and threads
 //!   for those who write a format of their own.
 //! - [`Pieces`], [`SourceFile`]: the same translation for those who fetch and send the bytes themselves.
 //! - [`Observer`], [`Summary`]: what a run tells.
@@ -42,9 +42,10 @@ pub use error::{Cause, Error, ErrorClass, KeyFault, OutputFault, RunFault};
 pub use format::Format;
 pub use machine::Machine;
 pub use pipeline::{
-    Draft, IfExists, Job, Links, Pieces, SealedFile, SourceFile, Work, Workspace, check, find_other_key,
-    is_in_place, make_folders, on_watched_workers, on_workers, open_file, open_file_below, open_range,
-    replace_key_file, run, sync_folders, sync_parents, translate_stream, translate_to_file, write_key_file,
+    Draft, IfExists, Job, Links, Pieces, Published, SealedFile, SourceFile, Work, Workspace, check,
+    find_other_key, is_in_place, make_folders, on_watched_workers, on_workers, open_file, open_file_below,
+    open_range, replace_key_file, run, sync_folders, sync_parents, translate_stream, translate_to_file,
+    write_key_file,
 };
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};

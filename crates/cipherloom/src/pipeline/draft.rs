@@ -14,11 +14,11 @@ use std::path::{Component, Path, PathBuf};
 /// A file that has no name yet. Dropped, it is gone.
 #[derive(Debug)]
 pub struct Draft {
-    output: Output,
-    root: PathBuf,
+    pub(super) output: Output,
+    pub(super) root: PathBuf,
     /// The folder's path below the root; empty for the root itself.
-    below: PathBuf,
-    name: OsString,
+    pub(super) below: PathBuf,
+    pub(super) name: OsString,
 }
 
 impl Draft {
@@ -112,7 +112,7 @@ impl Draft {
 }
 
 /// The folder and the name of a relative path that leads down only.
-fn divide(relative: &Path) -> Result<(&Path, &OsStr), Error> {
+pub(super) fn divide(relative: &Path) -> Result<(&Path, &OsStr), Error> {
     let is_name = |component: Component<'_>| matches!(component, Component::Normal(_));
     match relative.file_name() {
         Some(name) if relative.components().all(is_name) => {

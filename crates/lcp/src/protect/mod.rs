@@ -38,6 +38,7 @@ use cipherloom::{Backend, IfExists};
 use committer::Committer;
 use event::Tally;
 use known::Known;
+use naming::Outputs;
 use queue::Queue;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -127,13 +128,14 @@ pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (
     let tally = Tally::new(observer);
     let queue = Queue::new(job, plan);
     let (to_committer, finished) = channel();
-    let committer = Committer { job, tally: &tally, keys };
+    let outputs = Outputs::default();
+    let committer = Committer { job, tally: &tally, outputs: &outputs, keys };
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .spawn_scoped(scope, move || committer.work(&finished))
             .map_err(|error| Error::io("start the thread that names the outputs", error))?;
         let to_committer = to_committer;
-        let work = || Worker::new(job, plan, &queue, &tally, &known, to_committer.clone()).work();
+        let work = || Worker::new(job, plan, &queue, &tally, &known, &outputs, to_committer.clone()).work();
         cipherloom::on_watched_workers(plan.threads, &work, &|| _ = observer.is_stopped());
         Ok(())
     })
