@@ -109,12 +109,13 @@ pub struct Identity {
     pub recipient: Option<Recipient>,
 }
 
-/// Protects every publication of `job`. Returns when all have ended, well or not.
+/// Protects every publication of `job`. Returns when all have ended, well or not, or `observer` says that the run is to
+/// stop: what was not complete by then is in no count.
 ///
 /// # Errors
 /// With the path it is about, if nothing could be started at all: the key file is none or cannot be opened
 /// ([`KeyFile::open`]) or is one of the publications ([`Error::KeyFileIsSource`]), or the output folder cannot be made.
-/// If `observer` says that the run is to stop, [`cipherloom::Error::Stopped`]. What goes wrong with single publications is
+/// What goes wrong with single publications is
 /// told to `observer` and counted in the summary.
 pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (PathBuf, Error)> {
     let start = Instant::now();
@@ -140,9 +141,6 @@ pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (
         Ok(())
     })
     .map_err(with_out)?;
-    if observer.is_stopped() {
-        return Err(with_out(cipherloom::Error::Stopped.into()));
-    }
     if job.durable {
         let folders = job.sources.iter().map(|source| source.folder.as_path()).collect::<HashSet<_>>();
         let made = folders.into_iter().filter(|folder| job.out.join(folder).is_dir());

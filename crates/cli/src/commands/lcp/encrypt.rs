@@ -107,11 +107,11 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         };
         ended.map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))
     });
-    interrupt.check_run(true)?;
     let mut summary = ended?;
     summary.failed += found.unlisted.len() as u64;
     let untold = untold.into_inner();
     verdicts.end(&summary, found.passed_over, untold, &arguments.key_file)?;
+    interrupt.check_run(true)?;
     Ok(code(&summary, untold))
 }
 
