@@ -35,7 +35,8 @@ pub enum Place {
 
 impl Place {
     /// The file that one licence takes.
-    fn path(&self) -> Option<&Path> {
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
         match self {
             Place::File(path) | Place::Publication(path) => Some(path),
             Place::Folder(_) => None,
