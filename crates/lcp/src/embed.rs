@@ -165,7 +165,7 @@ fn write_beside(
     let refused = |error| Error::io("copy the publication", error);
     // What a link leads to is replaced, not the link.
     let path = fs::canonicalize(path).map_err(refused)?;
-    let copy = Draft::begin(&path)?;
+    let copy = Draft::begin(&path, IfExists::Overwrite)?;
     let source = archive.source();
     let mut piece = vec![0; source.len().min(PIECE) as usize];
     let mut at = 0;
@@ -180,7 +180,7 @@ fn write_beside(
     take_attributes(copy.file(), file).map_err(refused)?;
     verify(copy.file())?;
     copy.sync()?;
-    copy.publish(IfExists::Overwrite)?;
+    copy.publish()?;
     Ok(cipherloom::sync_parents(&path, path.parent().unwrap_or(&path))?)
 }
 

@@ -3,8 +3,8 @@
 
 use super::draft::{Draft, divide};
 use super::folders::{Identity, Target};
+use crate::Error;
 use crate::error::RunFault;
-use crate::{Error, IfExists};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -26,9 +26,9 @@ impl Published {
     ///
     /// # Errors
     /// [`RunFault::NameCollision`]; as [`Draft::publish`].
-    pub fn publish(&self, draft: Draft, if_exists: IfExists) -> Result<(), Error> {
+    pub fn publish(&self, draft: Draft) -> Result<(), Error> {
         draft.output.accept_writes()?;
-        let Draft { output, root, below, name } = draft;
+        let Draft { output, root, below, name, if_exists } = draft;
         let folder = Target::root(&root)?.below(&below)?;
         let relative = below.join(&name);
         // One at a time: no two see the same name free.
@@ -72,7 +72,11 @@ impl Outputs {
         let by_identity = self.by_identity.get(&identity).filter(is_other);
         let by_case = || {
             let other = self.by_case.get(&lower_case(&path)).filter(is_other);
-            other.filter(|_| !is_spelled_so(root, relative))
+            // Two files, if both are listed.
+            other.filter(|other| {
+                let is_listed = |other| is_spelled_so(root, other);
+                !is_listed(relative) || other.strip_prefix(root).is_ok_and(|other| !is_listed(other))
+            })
         };
         match by_identity.or_else(by_case) {
             Some(other) => {
@@ -113,6 +117,7 @@ fn is_spelled_so(root: &Path, relative: &Path) -> bool {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::IfExists;
     use std::fs;
 
     /// A renamed output stands for what a file system that folds case shows under a second name.
@@ -121,9 +126,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (root, published) = (folder.path(), Published::default());
         let publish = |name: &str, if_exists| {
-            let draft = Draft::begin_below(root, Path::new(name)).unwrap();
+            let draft = Draft::begin_below(root, Path::new(name), if_exists).unwrap();
             draft.write_at(name.as_bytes(), 0).unwrap();
-            published.publish(draft, if_exists)
+            published.publish(draft)
         };
         let is_collision =
             |result| matches!(result, Err(Error::Run(RunFault::NameCollision { other })) if other == "Book");
@@ -138,6 +143,12 @@ mod tests {
         assert!(is_collision(published.check(root, Path::new("BOOK"))));
         assert!(is_collision(published.finds(root, Path::new("BOOK")).map(drop)));
         assert_eq!(fs::read(root.join("BOOK")).unwrap(), b"Book");
+        // By case: another file, as file systems that number files by name tell it.
+        publish("Case", IfExists::Fail).unwrap();
+        fs::copy(root.join("Case"), root.join("case")).unwrap();
+        published.check(root, Path::new("case")).unwrap();
+        fs::remove_file(root.join("Case")).unwrap();
+        assert!(published.check(root, Path::new("case")).is_err());
         fs::write(root.join("old"), b"").unwrap();
         assert!(published.finds(root, Path::new("old")).unwrap());
         assert!(!published.finds(root, Path::new("new")).unwrap());

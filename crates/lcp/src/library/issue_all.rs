@@ -139,9 +139,9 @@ fn write(
     if_exists: IfExists,
     published: &Published,
 ) -> Result<PathBuf, Error> {
-    let draft = Draft::begin(path)?;
+    let draft = Draft::begin(path, if_exists)?;
     draft.write_at(licence.text().as_bytes(), 0)?;
-    published.publish(draft, if_exists)?;
+    published.publish(draft)?;
     Ok(path.to_owned())
 }
 

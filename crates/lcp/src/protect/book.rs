@@ -102,7 +102,7 @@ impl Book {
         named: Named,
         read_back: &mut ReadBack<'_>,
     ) -> Result<Book, Error> {
-        let draft = Draft::begin_below(&job.out, naming::relative(job, &output))?;
+        let draft = Draft::begin_below(&job.out, naming::relative(job, &output), job.if_exists)?;
         let checksum = job.checksums.then(Checksum::new);
         let mut offset = 0;
         let mut places = Vec::with_capacity(package.parts.len());

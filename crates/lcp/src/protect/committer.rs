@@ -61,7 +61,7 @@ impl Committer<'_> {
         let published = match kept {
             Ok(()) => {
                 let synced = if self.job.durable { draft.sync() } else { Ok(()) };
-                let name = || self.outputs.published.publish(draft, self.job.if_exists);
+                let name = || self.outputs.published.publish(draft);
                 synced.and_then(|()| name()).map_err(Error::from)
             }
             Err(error) => Err(Error::KeyNotKept { reason: error.to_string() }),
