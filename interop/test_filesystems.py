@@ -134,6 +134,17 @@ def test_outputs_get_their_names_in_the_way_that_there_is(tmp_path, key, tree, r
         assert made.returncode == tool.DONE and not temporaries(place.behind)
 
 
+def test_books_are_refused_before_the_work_where_names_are_not_safe(tmp_path, refusing):
+    book, keys = tmp_path / "book.pdf", tmp_path / "keys.json"
+    book.write_bytes(b"%PDF-1.7\n")
+    with Mounted(refusing, tmp_path, "noreplace", "link") as place:
+        encrypt = ["lcp", "encrypt", book, "--out", place.path / "out", "--key-file", keys]
+        done = tool.run(*encrypt, code=tool.FAILED)
+        assert "choose --if-exists overwrite" in tool.message(done)
+        assert not tool.read_tree(place.behind) and not keys.exists(), "known before any work is done"
+        tool.run(*encrypt, "--if-exists", "overwrite")
+
+
 def test_permissions_and_times_that_are_not_taken_are_counted(tmp_path, key, tree, refusing):
     with Mounted(refusing, tmp_path, "chmod", "utimens") as place:
         done = tool.run("encrypt", tree, place.path / "sealed", "--key", key, "--preserve", "modes")
