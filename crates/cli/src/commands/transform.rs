@@ -12,7 +12,7 @@ use crate::arguments::{
     VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use crate::{cache, device, keys, output};
@@ -348,7 +348,10 @@ impl Run<'_> {
         // Such an error comes before anything was made.
         let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
         Report::of_tree(&summary, &tree, &job).print(verb, style)?;
-        interrupt.check_run(job.destination.is_some())?;
+        interrupt.check(match job.destination {
+            Some(_) => interrupt::kept(job.if_exists, new_key.is_made()),
+            None => interrupt::NOT_READ,
+        })?;
         Ok(exit_code::of_summary(&summary))
     }
 }

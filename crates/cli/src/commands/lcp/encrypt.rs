@@ -6,7 +6,7 @@ use super::verdicts;
 use crate::arguments::{IfExistsArgument, LcpEncryptArguments, MachineArguments};
 use crate::commands::{key_places, transform};
 use crate::exit_code::{self, ExitCode, usage};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Style;
@@ -107,7 +107,8 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         };
         ended.map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))
     });
-    interrupt.check_run(true)?;
+    let if_exists = if arguments.update { IfExistsArgument::Overwrite } else { arguments.if_exists };
+    interrupt.check(interrupt::kept(if_exists.into(), false))?;
     let mut summary = ended?;
     summary.failed += found.unlisted.len() as u64;
     let untold = untold.into_inner();

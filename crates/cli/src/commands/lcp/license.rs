@@ -5,7 +5,7 @@ use super::secrets;
 use crate::arguments::{IfExistsArgument, LcpLicenseArguments};
 use crate::escape::JsonPath;
 use crate::exit_code::{ExitCode, usage};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::output;
 use crate::repeats::Repeats;
 use anyhow::Context;
@@ -130,7 +130,7 @@ fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow
         &|| interrupt.is_raised(),
     );
     let code = report.end(start.elapsed().as_secs_f64(), arguments.running.quiet)?;
-    interrupt.check_run(true)?;
+    interrupt.check(interrupt::kept(arguments.if_exists.into(), false))?;
     Ok(code)
 }
 
