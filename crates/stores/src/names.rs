@@ -40,8 +40,7 @@ impl Names {
         let name = hash(relative);
         match taken.lock().unwrap_or_else(PoisonError::into_inner).entry(hash(&relative.to_lowercase())) {
             Entry::Occupied(other) if *other.get() != name => Err(Error::Location {
-                reason: "the file system of the destination does not tell this name from that of another object; rename \
-                         one of the two, or choose another destination"
+                reason: "name collides with that of another object on the destination's file system; rename one of them"
                     .to_owned(),
             }),
             Entry::Occupied(_) => Ok(()),

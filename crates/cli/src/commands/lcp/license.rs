@@ -141,7 +141,7 @@ struct Report<'r> {
     done: AtomicU64,
     skipped: AtomicU64,
     failed: AtomicU64,
-    repeats: Repeats,
+    repeats: Repeats<String>,
 }
 
 impl<'r> Report<'r> {
@@ -169,14 +169,14 @@ impl<'r> Report<'r> {
         let words = output::message(error);
         if self.json {
             let _ = output::print_json(&json!({ "event": "failed", "row": row, "error": words }));
-        } else if self.repeats.is_told(&words) {
+        } else if self.repeats.is_told_of_words(&words) {
             output::tell(format_args!("cipherloom: {}, line {row}: {words}", output::printable(self.path)));
         }
     }
 
     fn end(&self, seconds: f64, quiet: bool) -> anyhow::Result<ExitCode> {
         let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        self.repeats.end("--json");
+        self.repeats.end("row", "--json");
         let (done, skipped, failed) = (number(&self.done), number(&self.skipped), number(&self.failed));
         if self.json {
             output::print_json(&json!({
