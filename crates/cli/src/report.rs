@@ -182,9 +182,13 @@ impl<'s> Report<'s> {
         let links_passed_over = if job.links == Links::Skip { tree.links.len() as u64 } else { 0 };
         let in_place = cipherloom::is_in_place(tree, job);
         let links_hint = if job.destination.is_some() { " (--links copy keeps links)" } else { "" };
-        // What is only read loses nothing, and what is encrypted has lost it before.
-        let is_carried = job.destination.is_some() && job.work.opening().is_none();
-        let dropped = if is_carried { tree.dropped } else { Dropped::default() };
+        let dropped = match (&job.destination, job.work.opening()) {
+            _ if in_place => tree.dropped.in_place(),
+            (Some(_), None) => tree.dropped,
+            // What is only read loses nothing, and what is encrypted has lost it before.
+            _ => Dropped::default(),
+        };
+        let run = Report::of_run(summary, links_passed_over, tree.passed_over);
         Report { in_place, dropped, links_hint, ..run }
     }
 
