@@ -108,5 +108,5 @@ fn files_that_do_not_open_are_told_each_where_others_do() {
 fn what_ends_a_run_says_so() {
     let fault = Error::Run(RunFault::KeyOpensNothing { tried: 20 });
     assert!(fault.ends_run() && fault.is_authentication());
-    assert!(fault.to_string().contains("19 tried first, so the run ended here"), "{fault}");
+    assert!(fault.to_string().contains("none of the first 20 files, so the run stopped"), "{fault}");
 }
