@@ -69,7 +69,7 @@ mod tests {
             folding.take(name).unwrap();
         }
         for name in ["a/file", "A/File", "B/FILE"] {
-            assert!(folding.take(name).unwrap_err().to_string().contains("does not tell"), "{name}");
+            assert!(folding.take(name).unwrap_err().to_string().contains("collides with"), "{name}");
         }
     }
 
