@@ -99,7 +99,7 @@ def test_the_first_ends_the_run_and_takes_uploads_back(s3, tree):
     target = f"s3://{bucket}/sealed"
     # Both uploads have begun by then.
     out, told, proxy = stopped(s3, Stuck(is_part, 2), "encrypt", plain, target, "--key", key, "--json", "--in-flight", "4")
-    assert "stopped; what was complete stands; run again with --if-exists skip" in told
+    assert "stopped; completed outputs were kept; to resume, run again with --if-exists skip" in told
     summary = json.loads(out.splitlines()[-1])
     whole = s3.objects(bucket, "sealed")
     # Small ones whose answer was on its way then are there, but were not heard of: two have their turn beside the large ones.

@@ -67,7 +67,7 @@ def test_a_full_disk_leaves_no_half_file(tmp_path, key, small_disk):
     done = tool.run(*arguments, code=tool.FAILED)
     said = tool.message(done)
     # The largest is first, and the run ends with it.
-    assert "a-large" in said and said.count("No space left") == 1 and "the run ended here" in said
+    assert "a-large" in said and said.count("No space left") == 1 and "the run stopped" in said
     assert tool.read_tree(small_disk / "sealed") == {}
     (plain / "a-large").unlink()
     tool.run(*arguments, "--if-exists", "skip")

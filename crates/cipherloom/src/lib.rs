@@ -48,6 +48,10 @@ pub use pipeline::{
     on_workers, open_file, open_file_below, open_range, replace_key_file, run, sync_folders, sync_parents,
     translate_stream, translate_to_file, write_key_file,
 };
+// For the command, whose standard output must not lose anything either.
+#[cfg(unix)]
+#[doc(hidden)]
+pub use pipeline::accept_writes;
 pub use plan::{Operation, Plan, Request};
 pub use report::{Event, Observer, Outcome, Summary, Unobserved};
 pub use tree::address;

@@ -140,5 +140,5 @@ fn a_resumed_run_goes_on_past_files_of_another_key() {
 fn what_ends_a_run_says_so() {
     let fault = Error::Run(RunFault::KeyOpensNothing { tried: 20 });
     assert!(fault.ends_run() && fault.is_authentication());
-    assert!(fault.to_string().contains("19 tried first, so the run ended here"), "{fault}");
+    assert!(fault.to_string().contains("none of the first 20 files, so the run stopped"), "{fault}");
 }

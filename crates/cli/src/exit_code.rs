@@ -37,9 +37,9 @@ impl ExitCode {
             ExitCode::Unauthentic,
             "at least one entry is not authentic (damaged, tampered with, truncated, or made with another key); others may be done",
         ),
-        (ExitCode::HungUp, "SIGHUP stopped it; what was complete stands, nothing else does"),
-        (ExitCode::Interrupted, "Ctrl-C (SIGINT) stopped it, likewise"),
-        (ExitCode::Terminated, "SIGTERM stopped it, likewise"),
+        (ExitCode::HungUp, "stopped by SIGHUP; completed outputs were kept"),
+        (ExitCode::Interrupted, "stopped by Ctrl-C (SIGINT); completed outputs were kept"),
+        (ExitCode::Terminated, "stopped by SIGTERM; completed outputs were kept"),
     ];
 
     /// The code for a signal that stopped the command: 128 and its number, as shells say it.

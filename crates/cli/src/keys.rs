@@ -71,7 +71,7 @@ pub fn formats(arguments: &RekeyArguments, engine: Engine) -> anyhow::Result<(Fo
             Ok((tink(format, from.keyset, engine)?, tink(format, to.keyset, engine)?))
         }
         FormatName::Cobblestone if to_passphrase_file.is_some() => {
-            Err(usage("--to-passphrase-file means nothing to --format cobblestone; leave it out"))
+            Err(usage("--to-passphrase-file cannot be used with --format cobblestone"))
         }
         FormatName::Cobblestone => Ok((cobblestone(format, &key_file(format)?)?, cobblestone(format, to)?)),
         FormatName::Openssl | FormatName::Raw => Err(usage(
@@ -93,16 +93,20 @@ fn cobblestone(arguments: &FormatArguments, key: &Path) -> anyhow::Result<Format
 /// Name of the environment variable with the path of the key file.
 pub const VARIABLE: &str = "CIPHERLOOM_KEY";
 
-/// The key file of tink or cobblestone.
-fn key_file(arguments: &FormatArguments) -> anyhow::Result<PathBuf> {
-    let named = match arguments.format {
+/// The key file that the arguments or the environment name.
+pub fn named_key_file(arguments: &FormatArguments) -> Option<PathBuf> {
+    match arguments.format {
         FormatName::Tink => arguments
             .key
             .clone()
             .or_else(|| std::env::var_os(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from)),
         _ => arguments.raw_key.clone(),
-    };
-    named.ok_or_else(|| match arguments.format {
+    }
+}
+
+/// The key file of tink or cobblestone.
+fn key_file(arguments: &FormatArguments) -> anyhow::Result<PathBuf> {
+    named_key_file(arguments).ok_or_else(|| match arguments.format {
         FormatName::Tink => missing("--key FILE", "tink"),
         _ => missing("--raw-key FILE", "cobblestone"),
     })
@@ -122,8 +126,9 @@ fn given_secrets(arguments: &FormatArguments) -> [GivenSecret; 2] {
 pub fn refuse_idle_secrets(secrets: &[GivenSecret], locks: &[Option<LockKind>]) -> anyhow::Result<()> {
     for (option, is_given, lock) in secrets {
         if *is_given && !locks.contains(&Some(*lock)) {
-            let state = if locks.iter().all(Option::is_none) { "not wrapped" } else { "wrapped otherwise" };
-            return Err(usage(format!("{option} opens nothing: the key file is {state}; leave it out")));
+            let state =
+                if locks.iter().all(Option::is_none) { "not wrapped" } else { "wrapped in another way" };
+            return Err(usage(format!("{option} has no effect: the key file is {state}")));
         }
     }
     Ok(())
@@ -159,9 +164,7 @@ pub fn refuse_foreign_options(arguments: &FormatArguments) -> anyhow::Result<()>
         None => Ok(()),
         Some((option, ..)) => {
             let name = format!("{:?}", arguments.format).to_lowercase();
-            Err(usage(format!(
-                "{option} means nothing to --format {name}; leave it out or choose its format"
-            )))
+            Err(usage(format!("{option} cannot be used with --format {name}")))
         }
     }
 }

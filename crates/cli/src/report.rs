@@ -4,7 +4,7 @@ use crate::escape::JsonPath;
 use crate::output;
 use crate::progress::Progress;
 use crate::repeats::Repeats;
-use cipherloom::{Dropped, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
+use cipherloom::{Cause, Dropped, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub struct Printer<'p> {
     progress: &'p Progress,
     /// Whether files are re-keyed where they are.
     in_place: bool,
-    repeats: Repeats,
+    repeats: Repeats<Cause>,
 }
 
 impl<'p> Printer<'p> {
@@ -38,14 +38,14 @@ impl<'p> Printer<'p> {
 
     /// Tells of the errors that were only counted.
     pub fn end(&self) {
-        self.repeats.end("--verbose");
+        self.repeats.end("file", "--verbose");
     }
 
     /// Whether an event is told: all of them, but for the same cause only so many errors.
     fn tells(&self, event: &Event<'_>) -> bool {
         match &event.outcome {
             Outcome::Failed(error) if self.style != Style::Verbose => {
-                self.repeats.is_told(&error.to_string())
+                self.repeats.is_told(error.cause(), &error.to_string())
             }
             _ => true,
         }
@@ -189,9 +189,12 @@ impl<'s> Report<'s> {
         let links_passed_over = if job.links == Links::Skip { tree.links.len() as u64 } else { 0 };
         let in_place = cipherloom::is_in_place(tree, job);
         let links_hint = if job.destination.is_some() { " (--links copy keeps links)" } else { "" };
-        // What is only read loses nothing, and what is encrypted has lost it before.
-        let is_carried = job.destination.is_some() && job.work.opening().is_none();
-        let dropped = if is_carried { tree.dropped } else { Dropped::default() };
+        let dropped = match (&job.destination, job.work.opening()) {
+            _ if in_place => tree.dropped.in_place(),
+            (Some(_), None) => tree.dropped,
+            // What is only read loses nothing, and what is encrypted has lost it before.
+            _ => Dropped::default(),
+        };
         let run = Report::of_run(summary, links_passed_over, tree.passed_over);
         Report { in_place, dropped, links_hint, ..run }
     }

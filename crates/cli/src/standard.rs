@@ -1,6 +1,7 @@
 //! Standard input and output as places for content (`-`): refused when they are closed, read so that a signal interrupts
 //! the wait, and checked to the end.
 
+#[cfg(unix)]
 use anyhow::Context;
 use std::io;
 
@@ -51,24 +52,13 @@ fn is_closed<S>(_stream: &S) -> bool {
     false
 }
 
-/// Hears of errors that a file system tells of only when a file is closed (NFS, FUSE, quotas): closes a duplicate of
-/// standard output.
+/// Reports errors that a file system reports only when a file is closed (NFS, FUSE, quotas).
 ///
 /// # Errors
-/// If what was written is not kept.
+/// If something that was written to standard output is lost, or nobody can know.
 pub fn check_close() -> anyhow::Result<()> {
     #[cfg(unix)]
-    {
-        use std::os::fd::AsFd;
-        // Without a descriptor to spare nothing can be asked, and nothing else needs one any more.
-        if let Ok(duplicate) = io::stdout().as_fd().try_clone_to_owned() {
-            match nix::unistd::close(duplicate) {
-                // Closed, and interrupted by a signal: the file system has said nothing.
-                Ok(()) | Err(nix::errno::Errno::EINTR) => {}
-                Err(error) => return Err(io::Error::from(error)).context("cannot write to standard output"),
-            }
-        }
-    }
+    cipherloom::accept_writes(io::stdout()).context("cannot write to standard output")?;
     Ok(())
 }
 

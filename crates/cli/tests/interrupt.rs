@@ -78,7 +78,12 @@ fn a_signal_stops_a_tree_and_says_how_to_go_on() {
         wait_until(&mut child, "one output is complete", |_| first.exists());
         send(&child, signal);
         let output = end(child);
-        assert_stopped(&output, code, begin, "what was complete stands; run again with --if-exists skip");
+        assert_stopped(
+            &output,
+            code,
+            begin,
+            "run again with --key FILE --if-exists skip in place of --new-key",
+        );
         assert!(folder.path().join("key.json").exists(), "the key of what stands");
         let left: Vec<_> = fs::read_dir(folder.path().join("sealed")).unwrap().map(Result::unwrap).collect();
         assert!((1..OTHERS).contains(&left.len()), "{left:?}");
@@ -109,7 +114,7 @@ fn a_signal_stops_the_protection_of_books() {
         wait_until(&mut child, "one book is complete", |_| complete() > 0);
         send(&child, signal);
         let output = end(child);
-        assert_stopped(&output, code, begin, "what was complete stands; run again with --if-exists skip");
+        assert_stopped(&output, code, begin, "to resume, run again with --if-exists skip");
         assert!((1..OTHERS).contains(&complete()), "{}", complete());
         let summary =
             String::from_utf8_lossy(&output.stderr).contains(&format!("protected {} book", complete()));
@@ -124,7 +129,7 @@ fn a_signal_ends_the_wait_for_standard_input() {
     for (signal, code, begin) in SIGNALS {
         for (line, done) in [
             ("encrypt - out --new-key key.json", "nothing was written"),
-            ("encrypt - - --new-key key.json", "do not use what came out, it may be a part only"),
+            ("encrypt - - --new-key key.json", "the output may be incomplete; discard it"),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let mut command = cipherloom(folder.path(), line);

@@ -154,7 +154,7 @@ fn each_of_two_wrapped_key_files_has_its_own_passphrase() {
         "rekey sealed out -k old.json --to new.json --passphrase-file one --to-passphrase-file two",
         2,
     );
-    assert!(idle.contains("--to-passphrase-file opens nothing"), "{idle}");
+    assert!(idle.contains("--to-passphrase-file has no effect"), "{idle}");
     // One passphrase for both, from standard input, is read once.
     run(path, "keygen -o same.age --passphrase-file one", 0);
     run_with_input(path, "rekey sealed again -k old.json --to same.age --passphrase-file -", b"first\n", 0);

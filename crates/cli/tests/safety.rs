@@ -59,7 +59,7 @@ fn write_secret(path: &Path, contents: &[u8], mode: u32) {
 fn one_tree_is_not_put_under_two_keys() {
     let folder = folder();
     fs::write(folder.path().join("books/new"), "more").unwrap();
-    let words = "does not open with this key";
+    let words = "encrypted with another key; refusing to mix keys in DST";
     for arguments in [
         "encrypt books sealed --key other.json --if-exists skip",
         "encrypt books sealed --key other.json --if-exists skip --dry-run",
@@ -89,11 +89,11 @@ fn a_new_key_lies_outside_of_both_trees() {
     fs::create_dir(folder.path().join("out")).unwrap();
     std::os::unix::fs::symlink("books", folder.path().join("link")).unwrap();
     for (path, words) in [
-        ("books/k.json", "lie in SRC"),
-        ("books/letters/../k.json", "lie in SRC"),
-        ("link/k.json", "lie in SRC"),
-        ("out/k.json", "lie in DST"),
-        ("nowhere/k.json", "lie in DST"),
+        ("books/k.json", "inside SRC"),
+        ("books/letters/../k.json", "inside SRC"),
+        ("link/k.json", "inside SRC"),
+        ("out/k.json", "inside DST"),
+        ("nowhere/k.json", "inside DST"),
     ] {
         let destination = if path.starts_with("nowhere") { "nowhere" } else { "out" };
         refused(&folder, &format!("encrypt books {destination} --new-key {path}"), 2, words);
@@ -108,14 +108,14 @@ fn secrets_in_the_trees_are_warned_of() {
     let folder = folder();
     fs::copy(folder.path().join("key.json"), folder.path().join("books/key.json")).unwrap();
     let told = succeed(&folder, "encrypt books again --key books/key.json");
-    assert!(told.contains("warning: books/key.json: this secret lies in SRC"), "{told}");
+    assert!(told.contains("warning: books/key.json: the key file is inside SRC"), "{told}");
     fs::rename(folder.path().join("books/key.json"), folder.path().join("again/key.json")).unwrap();
     let told = succeed(&folder, "encrypt books again --key again/key.json --if-exists skip");
-    assert!(told.contains("warning: again/key.json: this secret lies in DST"), "{told}");
+    assert!(told.contains("warning: again/key.json: the key file is inside DST"), "{told}");
     fs::create_dir(folder.path().join("new")).unwrap();
     fs::copy(folder.path().join("other.json"), folder.path().join("new/other.json")).unwrap();
     let told = succeed(&folder, "rekey sealed new --key key.json --to new/other.json");
-    assert!(told.contains("warning: new/other.json: this secret lies in DST"), "{told}");
+    assert!(told.contains("warning: new/other.json: the key file of --to is inside DST"), "{told}");
     let told = succeed(&folder, "keygen -o sealed/another.json");
     assert!(told.contains("warning: sealed/another.json: this folder holds encrypted files"), "{told}");
     write_secret(&folder.path().join("words"), b"correct horse\n", 0o600);
@@ -123,6 +123,56 @@ fn secrets_in_the_trees_are_warned_of() {
     assert!(!told.contains("warning"), "{told}");
     let told = succeed(&folder, "keygen -o books/key.json");
     assert!(!told.contains("warning"), "{told}");
+}
+
+#[test]
+fn a_key_of_the_environment_is_warned_of_too() {
+    let folder = folder();
+    fs::copy(folder.path().join("key.json"), folder.path().join("books/key.json")).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cipherloom"));
+    command.current_dir(folder.path()).args(["encrypt", "books", "again"]).stdin(Stdio::null());
+    let output = command.env("CIPHERLOOM_KEY", "books/key.json").output().unwrap();
+    let warning = "warning: books/key.json: the key file is inside SRC";
+    assert!(output.status.success() && told(&output).contains(warning), "{}", told(&output));
+}
+
+#[test]
+fn no_output_replaces_a_secret_of_the_run() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    write_secret(&at("words"), b"correct horse\n", 0o600);
+    succeed(&folder, "keygen -o wrapped.age --passphrase-file words");
+    fs::hard_link(at("key.json"), at("hard")).unwrap();
+    std::os::unix::fs::symlink("key.json", at("soft")).unwrap();
+    succeed(&folder, "encrypt books/one one.enc --key key.json");
+    let before = ["key.json", "other.json", "words", "wrapped.age"].map(|name| fs::read(at(name)).unwrap());
+    for (arguments, what) in [
+        ("encrypt books/one k.json --new-key k.json", "k.json: the output would replace the new key"),
+        ("encrypt - books/../k.json --new-key k.json", "would replace the new key"),
+        ("encrypt books/one key.json --key key.json", "key.json: the output would replace the key file"),
+        ("encrypt - key.json --key key.json", "would replace the key file"),
+        ("encrypt books/one hard --key key.json", "would replace the key file"),
+        ("encrypt books/one soft --key key.json", "would replace the key file"),
+        ("encrypt books/one words --key wrapped.age --passphrase-file words", "the passphrase file"),
+        ("decrypt one.enc key.json --key key.json", "would replace the key file"),
+        ("decrypt - key.json --key key.json", "would replace the key file"),
+        ("rekey one.enc other.json --key key.json --to other.json", "the key file of --to"),
+    ] {
+        refused(&folder, &format!("{arguments} --if-exists overwrite"), 2, what);
+        assert!(!exists(&folder, "k.json"), "{arguments}");
+    }
+    // In a folder, too.
+    fs::create_dir_all(at("named/letters")).unwrap();
+    fs::write(at("named/letters/key.json"), "words").unwrap();
+    fs::create_dir_all(at("keys/letters")).unwrap();
+    fs::copy(at("key.json"), at("keys/letters/key.json")).unwrap();
+    let encrypt = "encrypt named keys --key keys/letters/key.json --if-exists overwrite";
+    let words = "keys/letters/key.json: the output would replace the key file";
+    refused(&folder, encrypt, 2, words);
+    succeed(&folder, &format!("{encrypt} --suffix .enc"));
+    let after = ["key.json", "other.json", "words", "wrapped.age"].map(|name| fs::read(at(name)).unwrap());
+    assert_eq!(before, after);
+    assert_eq!(before[0], fs::read(at("keys/letters/key.json")).unwrap());
 }
 
 #[test]

@@ -147,4 +147,11 @@ fn what_is_not_carried_over_is_counted() {
         serde_json::json!({ "owners": 0, "hard_links": 2, "holes": 1, "set_id": 0 })
     );
     assert!(!told(&run(path, "verify sealed -k key.json", b"", 0)).contains("carried"));
+    // In place, the file itself loses it.
+    fs::hard_link(path.join("sealed/a.txt"), path.join("outside")).unwrap();
+    run(path, "keygen -o new.json", b"", 0);
+    let rekey = "rekey sealed sealed -k key.json --to new.json --if-exists overwrite";
+    let said = told(&run(path, rekey, b"", 0));
+    assert!(said.contains("; not carried over: 1 hard link"), "{said}");
+    assert!(!told(&run(path, "rekey sealed other -k new.json --to key.json", b"", 0)).contains("carried"));
 }

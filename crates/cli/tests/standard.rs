@@ -166,7 +166,7 @@ fn one_cause_is_told_ten_times_and_then_counted() {
     let (count, all) = lines("");
     assert_eq!(count, 11, "{all}");
     assert!(
-        all.contains("cipherloom: 20 more failed likewise (--verbose lists all): the output exists"),
+        all.contains("cipherloom: 20 more files failed with the same error (use --verbose to list them): the output exists"),
         "{all}"
     );
     assert_eq!(lines("--verbose").0, 30);

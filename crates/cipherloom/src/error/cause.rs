@@ -1,18 +1,21 @@
 //! What made an operation fail, comparable: front ends sum up errors that repeat, and a run ends on some.
 
-use super::{Error, RunFault};
+use super::{Error, OutputFault, RunFault};
 use std::io::{self, ErrorKind};
 use std::mem::{Discriminant, discriminant};
 
-/// What an [`Error`] has in common with others of the same cause: its kind, what was tried, and the system's reason. Names,
+/// What an [`Error`] has in common with others of the same cause: its kind, what was tried, and the reason. Names of files,
 /// lengths and positions do not count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cause {
     kind: Discriminant<Error>,
-    fault: Option<Discriminant<RunFault>>,
+    run_fault: Option<Discriminant<RunFault>>,
+    output_fault: Option<Discriminant<OutputFault>>,
     action: Option<&'static str>,
     reason: Option<ErrorKind>,
     code: Option<i32>,
+    /// The reason where it is in words.
+    words: Option<String>,
 }
 
 impl Error {
@@ -34,10 +37,17 @@ impl Error {
         };
         Cause {
             kind: discriminant(self),
-            fault: if let Error::Run(fault) = self { Some(discriminant(fault)) } else { None },
+            run_fault: if let Error::Run(fault) = self { Some(discriminant(fault)) } else { None },
+            output_fault: if let Error::Output(fault) = self { Some(discriminant(fault)) } else { None },
             action,
             reason: source.map(io::Error::kind),
             code: source.and_then(io::Error::raw_os_error),
+            words: match self {
+                Error::Store { reason, .. }
+                | Error::Location { reason }
+                | Error::OutputConflict { reason } => Some(reason.clone()),
+                _ => None,
+            },
         }
     }
 
@@ -82,6 +92,13 @@ mod tests {
         let damaged = |index| Error::DamagedSegment { index, offset: 7 }.cause();
         assert_eq!(damaged(1), damaged(2));
         assert_ne!(damaged(1), Error::FirstSegment.cause());
+        let collision = |other: &str| Error::Run(RunFault::NameCollision { other: other.to_owned() }).cause();
+        assert_eq!(collision("one"), collision("other"));
+        assert_ne!(collision("one"), Error::Run(RunFault::KeyOpensNothing { tried: 20 }).cause());
+        let store =
+            |reason: &str| Error::Store { action: "read the object", reason: reason.to_owned() }.cause();
+        assert_eq!(store("access denied"), store("access denied"));
+        assert_ne!(store("access denied"), store("the object is archived"));
     }
 
     #[test]

@@ -7,15 +7,13 @@ use std::io;
 #[non_exhaustive]
 pub enum RunFault {
     /// The file system of the destination gives the outputs of two entries the same name.
-    #[error(
-        "the file system of the destination does not tell this name from {other:?}, which is in use for another output; rename one of the two, or choose another destination"
-    )]
+    #[error("name collides with {other:?} on the destination's file system; rename one of them")]
     NameCollision {
         /// The name of the other output, or of the other folder.
         other: String,
     },
     /// The destination takes no more outputs. Ends the run.
-    #[error("cannot {action}: {source}; no other file would fare better, so the run ended here")]
+    #[error("cannot {action}: {source}; the run stopped because every other file would fail too")]
     DestinationRefused {
         /// What was tried, as a verb phrase: "write the output".
         action: &'static str,
@@ -25,8 +23,7 @@ pub enum RunFault {
     },
     /// The key opened none of the first files. Ends the run.
     #[error(
-        "the key opens neither this file nor the other {} tried first, so the run ended here; check the key, the context and whether paths are bound",
-        tried - 1
+        "the key opened none of the first {tried} files, so the run stopped; check the key, the context and whether paths are bound"
     )]
     KeyOpensNothing {
         /// How many files were tried.

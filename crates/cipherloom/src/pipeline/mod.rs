@@ -48,6 +48,8 @@ pub use in_place::is_in_place;
 pub use job::{IfExists, Job, Links, Work};
 pub use key_file::write_key_file;
 pub use other_key::{find_other_key, find_other_key_by};
+#[cfg(unix)]
+pub use output::accept_writes;
 pub use pieces::{Pieces, Workspace};
 pub use published::Published;
 pub use range::{SealedFile, open_range};

@@ -89,6 +89,16 @@ impl Dropped {
         }
     }
 
+    /// What outputs lack that replace their sources in place: to these, the superuser gives the sources' owners.
+    #[must_use]
+    pub fn in_place(self) -> Dropped {
+        #[cfg(unix)]
+        let keeps_owners = rustix::process::geteuid().is_root();
+        #[cfg(not(unix))]
+        let keeps_owners = false;
+        Dropped { owners: if keeps_owners { 0 } else { self.owners }, ..self }
+    }
+
     /// Counts what one more file has.
     pub(super) fn add(&mut self, other: Dropped) {
         self.owners += other.owners;

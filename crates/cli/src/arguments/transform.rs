@@ -44,7 +44,8 @@ pub struct EncryptArguments {
     /// Wrap the new key for the owner of this age public key (repeatable)
     #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with_all = ["passphrase_file", "key"])]
     pub recipient: Vec<String>,
-    /// Encrypt even if DST holds files that do not open with this key
+    /// Encrypt even if DST holds files that do not open with this key. The check opens at most 16 files of DST; there is
+    /// none for stores, standard input and the formats openssl and raw
     #[arg(long)]
     pub allow_mixed_keys: bool,
     #[command(flatten)]
@@ -105,7 +106,8 @@ pub struct RekeyArguments {
     /// Read the passphrase of the --to key file from the first line of FILE; default: the same as for --key
     #[arg(long, value_name = "FILE")]
     pub to_passphrase_file: Option<PathBuf>,
-    /// Encrypt even if DST holds files that do not open with the key of --to
+    /// Encrypt even if DST holds files that do not open with the key of --to. The check opens at most 16 files of DST; there
+    /// is none for stores and standard input
     #[arg(long)]
     pub allow_mixed_keys: bool,
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! `cipherloom rekey TREE TREE --if-exists overwrite`: re-keying where the files are.
 
-use super::transform::Source;
+use super::sources::Source;
 use crate::exit_code::usage;
 use cipherloom::{IfExists, Job, Links, is_in_place};
 

@@ -108,6 +108,11 @@ impl<'k> FirstKey<'k> {
         FirstKey { key, is_quiet }
     }
 
+    /// Whether the run makes its key.
+    pub fn is_made(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// Writes the key file: when nothing but the run itself can fail any more.
     pub fn write(&self) -> anyhow::Result<()> {
         self.key.map_or(Ok(()), |key| key.write(self.is_quiet))

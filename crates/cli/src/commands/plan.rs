@@ -1,8 +1,9 @@
 //! `cipherloom plan`: what would run where, and why. Needs no key.
 
 use super::dry_run::LeftOut;
+use super::sources::Source;
 use super::stores;
-use super::transform::{Source, machine};
+use super::transform::machine;
 use crate::arguments::{CipherName, FormatName, PlanArguments};
 use crate::exit_code::{ExitCode, usage};
 use crate::output;

@@ -1,7 +1,7 @@
 //! A raw stream has no mark, so that any file decrypts as one, to nonsense. Of a Tink stream the first byte alone is a mark,
 //! which one raw stream in 128 has too: several files that all have it are told from raw streams, a single one is not.
 
-use super::transform::Source;
+use super::sources::Source;
 use crate::arguments::{FormatArguments, FormatName};
 use crate::exit_code::usage;
 use crate::output;

@@ -1,7 +1,8 @@
-//! What a run reads if that is not one file or folder: files from a list (`--files-from`), or several sources as `cp` takes
-//! them.
+//! What a run reads: a file or folder, files from a list (`--files-from`), several sources as `cp` takes them, standard input,
+//! or a place in a store.
 
-use crate::arguments::TreeArguments;
+use super::stores;
+use crate::arguments::{StoreArguments, TreeArguments};
 use crate::exit_code::usage;
 use crate::output;
 use anyhow::Context;
@@ -11,8 +12,43 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+/// What the run reads.
+pub enum Source {
+    Tree(Tree),
+    /// What there is in a store.
+    Listing(stores::Found),
+    StandardInput,
+}
+
+impl Source {
+    /// What was listed, if these are files.
+    pub fn tree(&self) -> Option<&Tree> {
+        match self {
+            Source::Tree(tree) => Some(tree),
+            Source::Listing(_) | Source::StandardInput => None,
+        }
+    }
+
+    /// Lists it.
+    pub fn look(arguments: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Source> {
+        if let Some(tree) = list(arguments)? {
+            return Ok(Source::Tree(tree));
+        }
+        if arguments.source() == Path::new("-") {
+            return Ok(Source::StandardInput);
+        }
+        stores::refuse_misspelt(arguments.source())?;
+        if address::is_address(arguments.source()) {
+            return stores::look(arguments, stores).map(Source::Listing);
+        }
+        let path = address::without_scheme(arguments.source());
+        let tree = Tree::list(path, &arguments.selection()?);
+        tree.map(Source::Tree).with_context(|| output::printable(path))
+    }
+}
+
 /// The tree of several sources or of a list of files; `None` for a single source without a list.
-pub fn list(arguments: &TreeArguments) -> anyhow::Result<Option<Tree>> {
+fn list(arguments: &TreeArguments) -> anyhow::Result<Option<Tree>> {
     let list = match (&arguments.files_from, &arguments.files_from0) {
         (Some(path), _) => Some((path, b'\n')),
         (None, Some(path)) => Some((path, 0)),

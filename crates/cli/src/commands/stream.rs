@@ -192,7 +192,7 @@ impl Watch {
         total: u64,
         translate: impl FnOnce(&mut dyn Write, &dyn Observer) -> Result<Summary, Error>,
     ) -> anyhow::Result<Summary> {
-        const PART: &str = "do not use what came out, it may be a part only";
+        const PART: &str = "the output may be incomplete; discard it";
         // A reader that waits could hold a run up that asks for signals by itself, and nothing is to be taken back.
         interrupt::at_once(PART);
         self.shows_content = io::stdout().is_terminal();

@@ -1,16 +1,18 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
 
+use super::key_places::{NEW_KEY, Secrets};
 use super::keygen::{FirstKey, NewKey, Wrapping};
 use super::nothing::Nothing;
+use super::sources::{self, Source};
 use super::stores::{self, StoreRun};
-use super::{dry_run, in_place, key_places, plan, raw_source, sources, stream, suffix};
+use super::{dry_run, in_place, key_places, plan, raw_source, stream, suffix};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
     IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, PreserveArgument, RekeyArguments,
-    StoreArguments, TreeArguments, VerifyArguments,
+    VerifyArguments,
 };
 use crate::exit_code::{self, ExitCode, usage};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use crate::{cache, device, keys, output};
@@ -47,11 +49,14 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
         Some(_) => return Err(usage("--new-key makes a Tink keyset; leave it out with other formats")),
         None => keys::format(&arguments.format, device::engine(&machine))?,
     };
-    key_places::warn_of_secrets(&arguments.tree, &arguments.output, &arguments.format, None);
+    let new = arguments.new_key.as_deref().map(|path| (NEW_KEY, path));
+    let secrets = Secrets::of(&arguments.format, new.as_slice());
+    secrets.warn_of_places(&arguments.tree, &arguments.output);
     keys::warn_of_few_iterations(&arguments.format);
     let format = Arc::new(format);
     refuse_keystream_reuse(&arguments.format, &source)?;
     let job = job(Work::Encrypt(&format), &source, &arguments.output, &arguments.format)?;
+    secrets.refuse_replacing(source.tree(), &job)?;
     let new_key = FirstKey::new(new_key.as_ref(), arguments.common.quiet);
     let run = Run {
         verb: "encrypted",
@@ -76,6 +81,7 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
     raw_source::refuse_tink(&arguments.format, &source)?;
     let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
+    Secrets::of(&arguments.format, &[]).refuse_replacing(source.tree(), &job)?;
     let run = Run {
         verb: "decrypted",
         job,
@@ -116,9 +122,13 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     let (from, to) = keys::formats(arguments, device::engine(&machine))?;
-    key_places::warn_of_secrets(&arguments.tree, &arguments.output, &arguments.format, Some(&arguments.to));
+    let mut others = vec![("the key file of --to", arguments.to.as_path())];
+    others.extend(arguments.to_passphrase_file.as_deref().map(|path| ("the passphrase file", path)));
+    let secrets = Secrets::of(&arguments.format, &others);
+    secrets.warn_of_places(&arguments.tree, &arguments.output);
     let (from, to) = (Arc::new(from), Arc::new(to));
     let mut job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
+    secrets.refuse_replacing(source.tree(), &job)?;
     in_place::prepare(&mut job, &source)?;
     let run = Run {
         verb: "re-keyed",
@@ -147,32 +157,6 @@ pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
         allow_mixed_keys: true,
     };
     run.go(source, arguments.output.dry_run, &FirstKey::NONE)
-}
-
-/// What the run reads.
-pub enum Source {
-    Tree(Tree),
-    /// What there is in a store.
-    Listing(stores::Found),
-    StandardInput,
-}
-
-impl Source {
-    pub fn look(arguments: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Source> {
-        if let Some(tree) = sources::list(arguments)? {
-            return Ok(Source::Tree(tree));
-        }
-        if arguments.source() == Path::new("-") {
-            return Ok(Source::StandardInput);
-        }
-        stores::refuse_misspelt(arguments.source())?;
-        if address::is_address(arguments.source()) {
-            return stores::look(arguments, stores).map(Source::Listing);
-        }
-        let path = address::without_scheme(arguments.source());
-        let tree = Tree::list(path, &arguments.selection()?);
-        tree.map(Source::Tree).with_context(|| output::printable(path))
-    }
 }
 
 /// This machine, with the backend and the calibration to go by. `shows_estimate`: whether somebody will see how long it
@@ -365,7 +349,10 @@ impl Run<'_> {
         // Such an error comes before anything was made.
         let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
         Report::of_tree(&summary, &tree, &job).print(verb, style)?;
-        interrupt.check_run(job.destination.is_some())?;
+        interrupt.check(match job.destination {
+            Some(_) => interrupt::kept(job.if_exists, new_key.is_made()),
+            None => interrupt::NOT_READ,
+        })?;
         Ok(exit_code::of_summary(&summary))
     }
 }

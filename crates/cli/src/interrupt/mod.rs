@@ -15,7 +15,7 @@ pub use elsewhere::start;
 pub use unix::{has_come, listen_for_suspension, start};
 
 use crate::exit_code::Interrupted;
-use cipherloom::{Event, Observer};
+use cipherloom::{Event, IfExists, Observer};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -33,6 +33,26 @@ pub fn at_once(done: &'static str) {
     *DONE.lock().unwrap_or_else(PoisonError::into_inner) = done;
 }
 
+/// What was done by a stopped run that only reads.
+pub const NOT_READ: &str = "the rest was not read";
+
+/// What was done by a stopped run that writes, and how to resume it. `made_key`: whether it began with making its key.
+pub fn kept(if_exists: IfExists, made_key: bool) -> &'static str {
+    match (if_exists, made_key) {
+        (IfExists::Fail, false) => "completed outputs were kept; to resume, run again with --if-exists skip",
+        (IfExists::Fail, true) => {
+            "completed outputs were kept; to resume, run again with --key FILE --if-exists skip in place of --new-key"
+        }
+        // With `skip` the outputs that were there before would not be replaced.
+        (IfExists::Overwrite, true) => {
+            "completed outputs were kept; to resume, run again with --key FILE in place of --new-key"
+        }
+        (IfExists::Overwrite | IfExists::Skip, _) => {
+            "completed outputs were kept; to resume, run the same command again"
+        }
+    }
+}
+
 /// A run that asks whether a signal has come, as long as this is there.
 pub struct Interrupt(());
 
@@ -48,19 +68,7 @@ impl Interrupt {
         Watching { interrupt: self, observer }
     }
 
-    /// An error if a signal has come during a run that `writes`.
-    ///
-    /// # Errors
-    /// [`Interrupted`].
-    pub fn check_run(&self, writes: bool) -> anyhow::Result<()> {
-        self.check(if writes {
-            "what was complete stands; run again with --if-exists skip to go on"
-        } else {
-            "the rest was not looked at"
-        })
-    }
-
-    /// An error if a signal has come, with what was done in words.
+    /// An error if a signal has come, with what was done in words: [`kept`] or [`NOT_READ`] for a run.
     ///
     /// # Errors
     /// [`Interrupted`].
@@ -108,5 +116,23 @@ impl Observer for Watching<'_> {
 
     fn is_stopped(&self) -> bool {
         self.interrupt.is_raised()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repeated_command_does_what_the_stopped_one_would_have_done() {
+        for (if_exists, made_key, how) in [
+            (IfExists::Fail, false, "run again with --if-exists skip"),
+            (IfExists::Fail, true, "run again with --key FILE --if-exists skip in place of --new-key"),
+            (IfExists::Skip, false, "run the same command again"),
+            (IfExists::Overwrite, false, "run the same command again"),
+            (IfExists::Overwrite, true, "run again with --key FILE in place of --new-key"),
+        ] {
+            assert_eq!(kept(if_exists, made_key), format!("completed outputs were kept; to resume, {how}"));
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::secrets;
 use crate::arguments::LcpCheckArguments;
 use crate::escape::{self, JsonPath};
 use crate::exit_code::ExitCode;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::output;
 use cipherloom_lcp::{Check, Checked, Class, Subject, find_protected};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub fn run(arguments: &LcpCheckArguments) -> anyhow::Result<ExitCode> {
             tally.sound
         ));
     }
-    interrupt.check_run(false)?;
+    interrupt.check(interrupt::NOT_READ)?;
     Ok(code)
 }
 

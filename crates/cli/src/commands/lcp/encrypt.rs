@@ -6,7 +6,7 @@ use super::verdicts;
 use crate::arguments::{IfExistsArgument, LcpEncryptArguments, MachineArguments};
 use crate::commands::{key_places, transform};
 use crate::exit_code::{self, ExitCode, usage};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::Style;
@@ -109,7 +109,8 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
     summary.failed += found.unlisted.len() as u64;
     let untold = untold.into_inner();
     verdicts.end(&summary, found.passed_over, untold, &arguments.key_file)?;
-    interrupt.check_run(true)?;
+    let if_exists = if arguments.update { IfExistsArgument::Overwrite } else { arguments.if_exists };
+    interrupt.check(interrupt::kept(if_exists.into(), false))?;
     Ok(code(&summary, untold))
 }
 

@@ -5,7 +5,7 @@ use super::secrets;
 use crate::arguments::{IfExistsArgument, LcpLicenseArguments};
 use crate::escape::JsonPath;
 use crate::exit_code::{ExitCode, usage};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::output;
 use crate::repeats::Repeats;
 use anyhow::Context;
@@ -136,7 +136,7 @@ fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow
         &|| interrupt.is_raised(),
     );
     let code = report.end(start.elapsed().as_secs_f64(), arguments.running.quiet)?;
-    interrupt.check_run(true)?;
+    interrupt.check(interrupt::kept(arguments.if_exists.into(), false))?;
     Ok(code)
 }
 
@@ -147,7 +147,7 @@ struct Report<'r> {
     done: AtomicU64,
     skipped: AtomicU64,
     failed: AtomicU64,
-    repeats: Repeats,
+    repeats: Repeats<String>,
 }
 
 impl<'r> Report<'r> {
@@ -175,14 +175,14 @@ impl<'r> Report<'r> {
         let words = output::message(error);
         if self.json {
             let _ = output::print_json(&json!({ "event": "failed", "row": row, "error": words }));
-        } else if self.repeats.is_told(&words) {
+        } else if self.repeats.is_told_of_words(&words) {
             output::tell(format_args!("cipherloom: {}, line {row}: {words}", output::printable(self.path)));
         }
     }
 
     fn end(&self, seconds: f64, quiet: bool) -> anyhow::Result<ExitCode> {
         let number = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        self.repeats.end("--json");
+        self.repeats.end("row", "--json");
         let (done, skipped, failed) = (number(&self.done), number(&self.skipped), number(&self.failed));
         if self.json {
             output::print_json(&json!({

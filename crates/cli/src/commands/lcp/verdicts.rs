@@ -86,7 +86,7 @@ pub struct Verdicts<'p> {
     style: Style,
     progress: &'p Progress,
     lines: Mutex<Vec<Line>>,
-    repeats: Repeats,
+    repeats: Repeats<String>,
 }
 
 /// The summary in JSON.
@@ -112,7 +112,7 @@ impl<'p> Verdicts<'p> {
             return;
         }
         if let Some(error) = &line.error
-            && (self.style == Style::Verbose || self.repeats.is_told(error))
+            && (self.style == Style::Verbose || self.repeats.is_told_of_words(error))
         {
             let source = output::printable(&line.source);
             self.progress.aside(|| output::tell(format_args!("cipherloom: {source}: {error}")));
@@ -139,7 +139,7 @@ impl<'p> Verdicts<'p> {
         not_notified: u64,
         key_file: &Path,
     ) -> anyhow::Result<()> {
-        self.repeats.end("--verbose");
+        self.repeats.end("book", "--verbose");
         match self.style {
             Style::Quiet => Ok(()),
             Style::Json => output::print_json(&End { event: "summary", summary, not_notified, passed_over }),

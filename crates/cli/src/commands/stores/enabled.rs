@@ -6,7 +6,7 @@ use crate::commands::key_places;
 use crate::commands::keygen::FirstKey;
 use crate::commands::transform::style;
 use crate::exit_code::{self, ExitCode, usage};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{self, Interrupt};
 use crate::output;
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
@@ -96,7 +96,10 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
     // Such an error comes before anything was made.
     let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
     Report::of_run(&summary, inventory.links(), inventory.passed_over()).print(run.verb, style)?;
-    interrupt.check_run(errand.destination.is_some())?;
+    interrupt.check(match errand.destination {
+        Some(_) => interrupt::kept(errand.if_exists, new_key.is_made()),
+        None => interrupt::NOT_READ,
+    })?;
     refuse_nothing(&run, &inventory, &summary).inspect_err(|_| new_key.take_back())?;
     Ok(exit_code::of_summary(&summary))
 }

@@ -18,7 +18,7 @@ pub use disabled::{Found, look, run, show_plan};
 pub use enabled::{Found, look, run, show_plan};
 
 use super::nothing::Nothing;
-use super::transform::Source;
+use super::sources::Source;
 use crate::arguments::CommonArguments;
 use crate::exit_code::usage;
 use crate::output;
