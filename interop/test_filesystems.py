@@ -118,6 +118,10 @@ def test_outputs_get_their_names_in_the_way_that_there_is(tmp_path, key, tree, r
             done = tool.run("encrypt", tree, sealed, "--key", key, code=tool.FAILED)
             assert "--non-atomic" in tool.message(done) and len(tool.message(done).splitlines()) == 1
             assert not tool.read_tree(place.behind), "known before any work is done"
+            (place.behind / "sealed").chmod(0o500)
+            tool.run("encrypt", tree, sealed, "--key", key, "--if-exists", "skip", code=tool.FAILED)
+            assert (place.behind / "sealed").stat().st_mode & 0o777 == 0o500, "opened, and closed again"
+            (place.behind / "sealed").chmod(0o700)
             tool.run("encrypt", tree, sealed, "--key", key, "--if-exists", "overwrite")
             shutil.rmtree(sealed)
         accepted = () if has_safe_way else ("--non-atomic",)

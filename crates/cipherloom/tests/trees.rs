@@ -348,6 +348,13 @@ fn permissions_and_times_are_carried_over() {
             assert_eq!(mode_of(&target.join(path)), expected, "{path}, preserved: {preserve_modes}");
             assert_eq!(fs::metadata(target.join(path)).unwrap().modified().unwrap(), old, "{path}");
         }
+        // A run that goes on with a stopped one, whose folders have not got their permissions.
+        for stopped in [0o700, 0o777] {
+            fs::set_permissions(target.join("a"), fs::Permissions::from_mode(stopped)).unwrap();
+            assert_eq!(run(&source, &Job { if_exists: IfExists::Skip, ..job.clone() }, 2).failed, 0);
+            let expected = if preserve_modes { 0o555 } else { stopped & 0o555 };
+            assert_eq!(mode_of(&target.join("a")), expected, "{stopped:o}, preserved: {preserve_modes}");
+        }
         fs::set_permissions(target.join("a"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::remove_dir_all(&target).unwrap();
     }

@@ -22,6 +22,8 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct Collisions {
     /// One bit per entry: this run has given its output a name, is about to, or has found it there.
     used: Vec<AtomicU64>,
+    /// One bit per entry: of those, it has the name or has found it there. The others may yet fail.
+    settled: Vec<AtomicU64>,
     /// What was learnt about folders in which a name was taken.
     folders: Mutex<HashMap<u32, Known>>,
 }
@@ -43,22 +45,35 @@ struct Known {
 
 impl Collisions {
     pub(super) fn new(entries: usize) -> Collisions {
-        let used = (0..entries.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Collisions { used, folders: Mutex::default() }
+        let none = || (0..entries.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Collisions { used: none(), settled: none(), folders: Mutex::default() }
     }
 
-    /// The entry's output is about to get its name.
+    /// The entry's output is about to get its name: [`Collisions::settle`] follows.
     pub(super) fn use_name(&self, index: u32) {
-        self.used[index as usize / 64].fetch_or(1 << (index % 64), Ordering::AcqRel);
+        set(&self.used, index);
     }
 
-    fn is_used(&self, index: u32) -> bool {
-        self.used[index as usize / 64].load(Ordering::Acquire) & (1 << (index % 64)) != 0
+    /// Whether the entry's output has got the name that was about to be used.
+    pub(super) fn settle(&self, index: u32, is_named: bool) {
+        if is_named {
+            set(&self.settled, index);
+        } else if !has(&self.settled, index) {
+            self.used[index as usize / 64].fetch_and(!bit(index), Ordering::AcqRel);
+        }
     }
 
     /// Fails if the output of this entry, whose name is taken in `folder`, is that of another entry too, and that one came
-    /// first. Else the name counts as used by this entry.
+    /// first. Of two that come at once, the first in the tree is first. Else the name counts as used by this entry.
     pub(super) fn check(&self, tree: &Tree, job: &Job<'_>, index: u32, folder: &Target) -> Result<(), Error> {
+        while !self.check_now(tree, job, index, folder)? {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// False if a later entry is just being named, which fails if it finds the name taken as well.
+    fn check_now(&self, tree: &Tree, job: &Job<'_>, index: u32, folder: &Target) -> Result<bool, Error> {
         let directory = tree.entries[index as usize].directory;
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         let known = folders.entry(directory).or_insert_with(|| Known::of(tree, job, index, folder));
@@ -67,15 +82,33 @@ impl Collisions {
                 known.look(tree, job, directory, folder);
             }
             let group = known.first.get(&index).and_then(|first| known.groups.get(first));
-            let is_first = |other: &&u32| **other != index && self.is_used(**other);
-            if let Some(other) = group.and_then(|group| group.iter().find(is_first)) {
+            let others = || group.into_iter().flatten().filter(|other| **other != index);
+            let is_first =
+                |other: &&u32| has(&self.used, **other) && (**other < index || has(&self.settled, **other));
+            if let Some(other) = others().find(is_first) {
                 let other = tree.entries[*other as usize].name.to_string_lossy().into_owned();
                 return Err(Error::Run(RunFault::NameCollision { other }));
             }
+            if others().any(|other| has(&self.used, *other)) {
+                return Ok(false);
+            }
         }
-        self.use_name(index);
-        Ok(())
+        set(&self.settled, index);
+        set(&self.used, index);
+        Ok(true)
     }
+}
+
+fn bit(index: u32) -> u64 {
+    1 << (index % 64)
+}
+
+fn set(bits: &[AtomicU64], index: u32) {
+    bits[index as usize / 64].fetch_or(bit(index), Ordering::AcqRel);
+}
+
+fn has(bits: &[AtomicU64], index: u32) -> bool {
+    bits[index as usize / 64].load(Ordering::Acquire) & bit(index) != 0
 }
 
 impl Known {
@@ -131,4 +164,51 @@ fn other_case(name: &OsStr) -> Option<OsString> {
     let name = name.to_str()?;
     let mut cases = [name.to_lowercase(), name.to_uppercase()].into_iter();
     cases.find(|other| other != name).map(OsString::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::job::Work;
+    use crate::tree::Selection;
+
+    /// As on a file system that takes both names for that of one old file.
+    #[test]
+    fn of_two_that_find_an_old_file_at_once_the_later_one_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["one", "two"] {
+            std::fs::write(folder.path().join(name), b"").unwrap();
+        }
+        let tree = Tree::list(folder.path(), &Selection::default()).unwrap();
+        let job = Job::new(Work::Copy, None);
+        let target = || Target::root(folder.path()).unwrap();
+        let one_file = || {
+            let collisions = Collisions::new(2);
+            let known = Known {
+                first: HashMap::from([(0, 0), (1, 0)]),
+                groups: HashMap::from([(0, vec![0, 1])]),
+                ..Known::default()
+            };
+            collisions.folders.lock().unwrap().insert(0, known);
+            collisions
+        };
+        let collisions = one_file();
+        (0..2).for_each(|index| collisions.use_name(index));
+        let checked = |index| {
+            let checked = collisions.check(&tree, &job, index, &target());
+            collisions.settle(index, checked.is_ok());
+            checked
+        };
+        std::thread::scope(|scope| {
+            let first = scope.spawn(|| checked(0));
+            let later = checked(1);
+            assert!(matches!(later, Err(Error::Run(RunFault::NameCollision { .. }))), "{later:?}");
+            assert!(first.join().unwrap().is_ok());
+        });
+        // One that has the name keeps it, whichever it is.
+        let collisions = one_file();
+        (0..2).for_each(|index| collisions.use_name(index));
+        collisions.settle(1, true);
+        assert!(collisions.check(&tree, &job, 0, &target()).is_err());
+    }
 }

@@ -77,16 +77,20 @@ pub(super) fn prepare(
     let mut folders = Vec::with_capacity(tree.directories.len());
     let root = Target::root(destination)?;
     // The folder around a single output is nobody's twin.
-    folders.push(if tree.is_single_file {
-        Origin::Found(None)
-    } else {
-        origin(&root, Path::new(""), made, job)?
-    });
+    let first =
+        if tree.is_single_file { Origin::Found(None) } else { origin(&root, Path::new(""), made, job)? };
+    folders.push(first);
     if !tree.entries.is_empty() {
         match root.check_naming(job.existing()) {
             // Who may not write here may be allowed to further down.
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
-            checked => checked?,
+            Err(error) => {
+                if let Origin::Found(Some(opened)) = first {
+                    let _ = root.finish(Path::new(""), Ending::Closed(opened), false);
+                }
+                return Err(error);
+            }
+            Ok(()) => {}
         }
     }
     // With the name of the folder that this one is not told from, if that is why.
@@ -303,8 +307,8 @@ pub(super) fn copy_links(
 ///
 /// A resumed run finishes what a stopped one began, and cannot know which folders that had made. So with
 /// `--if-exists skip` a folder that was there gets its twin's time too, and loses permissions that its twin lacks. It gets
-/// none that it did not have, but for its owner's where they were missing. The root, which may be older than both, is left
-/// as it was. With `overwrite` folders that were there end as they were.
+/// none that it did not have, but for its owner's where they were missing; or exactly its twin's, if the job preserves them.
+/// The root, which may be older than both, is left as it was. With `overwrite` folders that were there end as they were.
 pub(super) fn finish(
     tree: &Tree,
     job: &Job<'_>,
@@ -313,14 +317,22 @@ pub(super) fn finish(
     observer: &Watched<'_>,
 ) {
     let Some(destination) = &job.destination else { return };
+    // The folder around what the user named is not part of it.
+    let first_twin = usize::from(tree.is_single_file || tree.is_several);
     for (index, directory) in tree.directories.iter().enumerate().rev() {
         let attributes = &directory.attributes;
         let ending = match outputs.folders.get(index) {
             Some(Origin::Made) if job.preserve_modes => Ending::Preserved(attributes),
             Some(Origin::Made) => Ending::Made(attributes),
-            Some(Origin::Found(opened)) if outputs.in_place => Ending::Resumed(attributes, *opened),
-            Some(Origin::Found(opened)) if job.if_exists == IfExists::Skip && index > 0 => {
+            Some(Origin::Found(opened)) if outputs.in_place && index >= first_twin => {
                 Ending::Resumed(attributes, *opened)
+            }
+            Some(Origin::Found(opened)) if job.if_exists == IfExists::Skip && index > 0 => {
+                if job.preserve_modes {
+                    Ending::Preserved(attributes)
+                } else {
+                    Ending::Resumed(attributes, *opened)
+                }
             }
             Some(Origin::Found(Some(opened))) => Ending::Closed(*opened),
             Some(Origin::Found(None)) if job.durable => Ending::AsItIs,

@@ -179,7 +179,11 @@ mod tests {
         let is_given = std::os::unix::fs::chown(&file, Some(12345), None).is_ok();
         let mut job = rekey(&old, &new, &tree.join("below"));
         job.single_name = Some("100.enc".into());
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 30);
+        fs::File::open(tree.join("below")).unwrap().set_modified(then).unwrap();
         assert_eq!(go(&file, &job, &Unobserved).unwrap().files, 1);
+        let modified = fs::metadata(tree.join("below")).unwrap().modified().unwrap();
+        assert!(modified > then, "the folder around a single file is not set back");
         assert_eq!(go(&file, &job, &Unobserved).unwrap().skipped, 1);
         #[cfg(unix)]
         assert_eq!(std::os::unix::fs::MetadataExt::uid(&fs::metadata(&file).unwrap()) == 12345, is_given);

@@ -97,7 +97,8 @@ pub enum IfExists {
     #[default]
     Fail,
     /// That entry is skipped; what is there stays. Resumes a stopped run: folders below the destination that are there get
-    /// their twins' time and lose permissions that their twins lack, and get none that they did not have.
+    /// their twins' time and lose permissions that their twins lack, and get none that they did not have (with
+    /// [`Job::preserve_modes`]: exactly their twins').
     Skip,
     /// The output replaces what is there, all at once.
     Overwrite,

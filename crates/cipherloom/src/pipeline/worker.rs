@@ -206,7 +206,9 @@ impl<'r> Worker<'r> {
         let naming = Naming { name, may_replace: &may_replace };
         // Before the name is there: who finds it taken looks here next.
         collisions.use_name(index);
-        match output.commit(folder, naming, &entry.attributes, &mut self.granted, job) {
+        let named = output.commit(folder, naming, &entry.attributes, &mut self.granted, job);
+        collisions.settle(index, named.is_ok());
+        match named {
             Ok(all_taken) => {
                 if !all_taken {
                     self.run.tally.count_attributes_refused();

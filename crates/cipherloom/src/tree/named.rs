@@ -1,7 +1,7 @@
 //! A tree of files that are known by name: a share of a larger tree that somebody else has listed.
 
 use super::dropped::{Dropped, Process};
-use super::walk::{attributes, empty_tree};
+use super::walk::{attributes, empty_tree, is_temporary};
 use super::{Attributes, Directory, Entry, Link, Tree, Unlisted};
 use crate::Error;
 use std::collections::HashMap;
@@ -48,6 +48,10 @@ fn add(
     if !metadata.is_file() {
         return Err(Error::NeitherFileNorFolder);
     }
+    if is_temporary(&name) {
+        tree.passed_over.leftovers += 1;
+        return Ok(());
+    }
     let directory = directory(tree, known, file.parent().unwrap_or(Path::new("")))?;
     let attributes: Attributes = attributes(&metadata);
     tree.dropped.add(Dropped::of_metadata(&metadata, process));
@@ -84,18 +88,20 @@ mod tests {
 
     #[test]
     fn named_files_are_a_part_of_the_listing() {
+        const LEFT: &str = "a/.cipherloom-0123456789abcdef";
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join("a/b")).unwrap();
-        for (name, content) in [("a/b/deep", "12345"), ("a/other", "123"), ("top", "1")] {
+        for (name, content) in [("a/b/deep", "12345"), ("a/other", "123"), ("top", "1"), (LEFT, "")] {
             fs::write(root.join(name), content).unwrap();
         }
-        let names = ["top", "a/b/deep", "a/b/deep"].map(PathBuf::from);
+        let names = ["top", "a/b/deep", "a/b/deep", LEFT].map(PathBuf::from);
         let tree = Tree::named(root, &names, &|| false).unwrap();
         let whole = Tree::list(root, &Selection::default()).unwrap();
         let mut paths: Vec<_> = tree.entries.iter().map(|entry| tree.relative_path(entry)).collect();
         paths.sort();
         assert_eq!(paths, [PathBuf::from("a/b/deep"), PathBuf::from("top")]);
+        assert_eq!((tree.passed_over.leftovers, whole.passed_over.leftovers), (1, 1));
         assert_eq!((tree.total_bytes(), whole.total_bytes()), (6, 9));
         let folders: Vec<_> = tree.directories.iter().map(|directory| directory.path.clone()).collect();
         assert_eq!(folders, ["", "a", "a/b"].map(PathBuf::from));
