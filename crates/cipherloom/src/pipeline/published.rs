@@ -132,6 +132,10 @@ mod tests {
         };
         let is_collision =
             |result| matches!(result, Err(Error::Run(RunFault::NameCollision { other })) if other == "Book");
+        fs::write(root.join("old"), b"").unwrap();
+        assert!(published.finds(root, Path::new("old")).unwrap());
+        assert!(!published.finds(root, Path::new("new")).unwrap());
+        published.check(root, Path::new("away/new")).unwrap();
         publish("Book", IfExists::Overwrite).unwrap();
         publish("book", IfExists::Overwrite).unwrap();
         assert_eq!(fs::read(root.join("book")).unwrap(), b"book", "names that are told apart");
@@ -149,9 +153,5 @@ mod tests {
         published.check(root, Path::new("case")).unwrap();
         fs::remove_file(root.join("Case")).unwrap();
         assert!(published.check(root, Path::new("case")).is_err());
-        fs::write(root.join("old"), b"").unwrap();
-        assert!(published.finds(root, Path::new("old")).unwrap());
-        assert!(!published.finds(root, Path::new("new")).unwrap());
-        published.check(root, Path::new("away/new")).unwrap();
     }
 }

@@ -38,6 +38,7 @@ macro_rules! hold_for {
                 let folder = tempdir().unwrap();
                 let (target, path) = (target(folder.path()), folder.path().join("final"));
                 target.check_naming(Existing { if_exists: IfExists::Fail, non_atomic: true }).unwrap();
+                target.may_name(IfExists::Overwrite.into()).unwrap();
                 fs::write(folder.path().join("final"), b"").unwrap();
                 target.remove_leftovers(Path::new(""));
                 fs::remove_file(&path).unwrap();
@@ -304,6 +305,7 @@ fn replacing_is_agreed_to_beforehand() {
             target.check_naming(if_exists.into()),
             Err(Error::Output(OutputFault::NamesNotAtomic))
         ));
+        assert!(target.may_name(if_exists.into()).is_err());
         target.check_naming(Existing { if_exists, non_atomic: true }).unwrap();
         let output = target.output(None).unwrap();
         let named = target.name(output, OsStr::new("final"), if_exists.into());
