@@ -139,17 +139,18 @@ def test_a_pipe_is_no_publication(library, tmp_path):
 
 
 def test_without_another_thread_it_says_so():
-    """A user who may have one process gets no thread; no panic, and nothing under the output's name."""
+    """A user who may have two threads has one for signals, and gets no other; no panic, and nothing under the output's name."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o777)
     try:
         book = folder / "book.pdf"
         book.write_bytes(b"%PDF-1.4 text")
         def nobody():
-            resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+            resource.setrlimit(resource.RLIMIT_NPROC, (2, 2))
             os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
+            # Nobody else's processes count.
+            os.setgid(64001)
+            os.setuid(64001)
         command = [tool.COMMAND, "lcp", "encrypt", book, "--out", folder / "out", "--key-file", folder / "keys"]
         done = subprocess.run(command, capture_output=True, preexec_fn=nobody, timeout=60, env={"HOME": str(folder)})
         assert done.returncode == tool.FAILED and b"start the thread" in done.stderr, done

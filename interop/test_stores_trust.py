@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import stores
 import tool
+from test_escapes import assert_harmless
 
 # The last of them is read and written in parts.
 FILES = {"one": 1_000, "h/two": 5_000, "large": 9_000_000}
@@ -85,7 +86,7 @@ def test_skipping_passes_over_what_opens_and_nothing_else(s3, sealed, tmp_path):
             file.write(b"\0" * 8)
     with (folder / "h/two").open("ab") as file:
         file.write(b"\0")
-    done = s3.run(*command, code=tool.FAILED)
+    done = s3.run(*command, "--allow-mixed-keys", code=tool.FAILED)
     told = done.stdout.decode()
     assert told.count("made under this key, but it does not open with it") == 2
     assert told.count("its length does not fit") == 1 and summary(done)["failed"] == len(FILES)
@@ -161,6 +162,27 @@ def test_a_hostile_key_fails_by_name_and_the_others_go_on(s3, sealed, tmp_path):
     run(s3, hostile, "verify", place, "--key", key, "--exclude", "h", "--exclude", "../z")
 
 
+EVIL = "gone&#10;cipherloom: forged&#x1b;]0;x&#x9b;31m&#x202e;\x1b[31m\ncipherloom: forged"
+
+
+@pytest.mark.parametrize("code", ["Teapot", EVIL])
+def test_the_words_of_a_store_stay_in_their_line(s3, sealed, tmp_path, code):
+    bucket, _, key = sealed
+    body = f"<Error><Code>{code}</Code><Message>{EVIL}</Message></Error>".encode()
+
+    def refusing(is_it):
+        return lambda request: (lambda handler, _: handler.answer(418, body, {})) if is_it(request) else None
+
+    verify = ["verify", f"s3://{bucket}/sealed", "--key", key, "--retries", "0"]
+    object_alone, listing = refusing(lambda request: request.path.endswith("/one")), refusing(lambda request: request.is_listing)
+    for rule, status in [(object_alone, tool.PARTIAL), (listing, tool.FAILED)]:
+        for flags in ([], ["--json"]):
+            done = run(s3, rule, *verify, *flags, code=status)
+            told = tool.message(done) + done.stdout.decode()
+            assert_harmless(told)
+            assert "forged" in told, told
+
+
 def test_missing_credentials_are_told_once(s3, sealed):
     bucket, plain, key = sealed
     environment = s3.environment(AWS_METADATA_ENDPOINT=f"http://127.0.0.1:{stores.free_port()}")
@@ -222,6 +244,7 @@ def test_names_that_the_destination_does_not_tell_apart_fail_by_name(s3, tmp_pat
         for if_exists in ("overwrite", "overwrite", "skip"):
             flags = ["--if-exists", if_exists]
             told = tool.message(s3.run("floor", f"s3://{bucket}/plain", disk / "back", *flags, code=tool.PARTIAL))
-            assert told.count("name collides with that of another object") == 2, told
+            assert told.count('name collides with "') == 2, told
+            assert re.search(r'collides with "D/(File|file)" on the destination', told), told
             assert "2 FAILED" in told
             assert len(tool.read_tree(disk / "back")) == 3

@@ -69,6 +69,15 @@ def test_ctrl_c_at_the_prompt(tmp_path):
     assert child.exitstatus == 130
 
 
+def test_ctrl_backslash_at_the_prompt(tmp_path):
+    child = asked(tmp_path)
+    child.send("\x1c")
+    child.expect(pexpect.EOF)
+    assert echoes(child)
+    child.close()
+    assert child.signalstatus == signal.SIGQUIT
+
+
 def test_ctrl_z_at_the_prompt_stops_and_goes_on(tmp_path):
     """The terminal echoes while the command is stopped (dash leaves it as it finds it), and the prompt comes again."""
     shell = pexpect.spawn("dash", ["-i"], env={**ENVIRONMENT, "PS1": "ready> "}, timeout=30)

@@ -19,7 +19,7 @@ const FAKE_GCS: &str = "github.com/fsouza/fake-gcs-server@v1.52.2";
 pub(crate) fn run() -> Result<()> {
     // A destination that folds case.
     debian::ensure(&[("mkfs.exfat", "exfatprogs"), ("mount.exfat-fuse", "exfat-fuse")])?;
-    tests(&["s3", "single", "stop", "faults", "trust", "azure"])?
+    tests(&["s3", "single", "stop", "faults", "trust", "safety", "azure"])?
         .environment("CIPHERLOOM_VERSITYGW", versitygw()?)
         .environment("CIPHERLOOM_AZURITE", azurite()?)
         .run()

@@ -7,6 +7,7 @@ use crate::repeats::Repeats;
 use cipherloom::{Cause, Dropped, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// How much is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +94,21 @@ fn sentence(event: &Event<'_>, in_place: bool) -> String {
 /// # Errors
 /// If standard output does not take it.
 pub fn foretell(tree: &Tree, job: &Job<'_>, style: Style) -> anyhow::Result<()> {
+    for entry in &tree.entries {
+        let relative = tree.relative_path(entry);
+        let source = tree.root.join(&relative);
+        let output = job.names_output(&entry.name).zip(job.destination.as_ref());
+        let output = output.map(|(name, folder)| folder.join(relative.with_file_name(name)));
+        foretell_entry(&source, output.as_deref(), entry.size, style)?;
+    }
+    Ok(())
+}
+
+/// Tells which output one entry would have.
+///
+/// # Errors
+/// If standard output does not take it.
+pub fn foretell_entry(source: &Path, output: Option<&Path>, bytes: u64, style: Style) -> anyhow::Result<()> {
     #[derive(Serialize)]
     struct Foretold<'f> {
         event: &'static str,
@@ -101,21 +117,12 @@ pub fn foretell(tree: &Tree, job: &Job<'_>, style: Style) -> anyhow::Result<()> 
         output: Option<JsonPath<'f>>,
         bytes: u64,
     }
-    for entry in &tree.entries {
-        let relative = tree.relative_path(entry);
-        let source = tree.root.join(&relative);
-        let output = job.names_output(&entry.name).zip(job.destination.as_ref());
-        let output = output.map(|(name, folder)| folder.join(relative.with_file_name(name)));
-        if style == Style::Json {
-            let (source, output) = (JsonPath(&source), output.as_deref().map(JsonPath));
-            output::print_json(&Foretold { event: "planned", source, output, bytes: entry.size })?;
-        } else {
-            let output =
-                output.map_or_else(|| "no name for the output".to_owned(), |path| output::printable(&path));
-            output::print(&format!("{} -> {output}\n", output::printable(&source)))?;
-        }
+    if style == Style::Json {
+        let (source, output) = (JsonPath(source), output.map(JsonPath));
+        return output::print_json(&Foretold { event: "planned", source, output, bytes });
     }
-    Ok(())
+    let output = output.map_or_else(|| "no name for the output".to_owned(), output::printable);
+    output::print(&format!("{} -> {output}\n", output::printable(source)))
 }
 
 /// An event in JSON.

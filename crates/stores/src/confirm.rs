@@ -28,9 +28,7 @@ pub(crate) async fn claimed(
     bound: &[u8],
 ) -> Result<Ended, Error> {
     let conflict = |reason: &str| Err(Error::OutputConflict { reason: reason.to_owned() });
-    if !fits(&context.errand.work, object.size, stored.size) {
-        return conflict("its metadata says that it was made from this source, but its length does not fit");
-    }
+    check_len(&context.errand.work, object, &stored)?;
     let place = context.errand.destination.clone();
     let (Some(place), Some(_)) = (place, context.errand.work.borrowed().sealing()) else {
         return Ok(Ended::Skipped);
@@ -44,6 +42,18 @@ pub(crate) async fn claimed(
         Err(Error::SourceChanged | Error::SourceShrank) => conflict("it was changed meanwhile"),
         Err(error) => Err(error),
     }
+}
+
+/// Looks at no more than the length.
+///
+/// # Errors
+/// [`Error::OutputConflict`] if it does not fit.
+pub(crate) fn check_len(work: &Work, object: &Object, stored: &Stored) -> Result<(), Error> {
+    if fits(work, object.size, stored.size) {
+        return Ok(());
+    }
+    let reason = "its metadata says that it was made from this source, but its length does not fit";
+    Err(Error::OutputConflict { reason: reason.to_owned() })
 }
 
 /// Whether a source of one length can become an output of the other.

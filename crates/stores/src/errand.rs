@@ -103,7 +103,7 @@ impl Errand {
     /// The output's path below the destination, for a source with this path.
     pub(crate) fn output_path(&self, relative: &str) -> Result<String, Error> {
         let (folder, name) = split(relative);
-        let output = self.names().names_output(OsStr::new(name)).ok_or_else(|| self.suffix_missing())?;
+        let output = self.job().names_output(OsStr::new(name)).ok_or_else(|| self.suffix_missing())?;
         Ok(format!("{folder}{}", output.to_string_lossy()))
     }
 
@@ -113,8 +113,8 @@ impl Errand {
             return Ok(Vec::new());
         }
         let (folder, name) = split(relative);
-        let names = self.names();
-        let plain = names.plaintext_name(OsStr::new(name)).ok_or_else(|| self.suffix_missing())?;
+        let job = self.job();
+        let plain = job.plaintext_name(OsStr::new(name)).ok_or_else(|| self.suffix_missing())?;
         Ok([folder.as_bytes(), plain.as_encoded_bytes()].concat())
     }
 
@@ -131,10 +131,15 @@ impl Errand {
         self.single_name.is_some() && !inventory.single().is_none_or(keeps)
     }
 
-    /// The naming rules are those of jobs over folders.
-    fn names(&self) -> Job<'_> {
-        let single_name = self.single_name.as_ref().map(Into::into);
-        Job { single_name, suffix: self.suffix.clone().into(), ..Job::new(self.work.borrowed(), None) }
+    /// The rules are those of jobs over folders.
+    pub(crate) fn job(&self) -> Job<'_> {
+        Job {
+            single_name: self.single_name.as_ref().map(Into::into),
+            if_exists: self.if_exists,
+            suffix: self.suffix.clone().into(),
+            bind_path: self.bind_path,
+            ..Job::new(self.work.borrowed(), None)
+        }
     }
 
     fn suffix_missing(&self) -> Error {

@@ -210,6 +210,13 @@ pub(crate) fn is_missing(fault: &Fault) -> bool {
         && !matches!(code.as_deref(), Some("NoSuchBucket" | "ContainerNotFound"))
 }
 
+/// Whether the credentials do not allow the request.
+pub(crate) fn is_denied(fault: &Fault) -> bool {
+    // Of a listing, the client keeps the kind to itself.
+    matches!(fault, Fault::PermissionDenied { .. })
+        || Answer::of(fault).is_some_and(|answer| answer.status == 403)
+}
+
 /// Whether a condition on a request did not hold.
 pub(crate) fn is_condition(fault: &Fault) -> bool {
     matches!(fault, Fault::Precondition { .. } | Fault::AlreadyExists { .. } | Fault::NotModified { .. })

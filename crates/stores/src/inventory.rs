@@ -44,6 +44,18 @@ pub struct Survey {
     pub unlisted: u64,
 }
 
+impl Survey {
+    pub(crate) fn count(&mut self, object: &Object, limits: &Limits) {
+        let part = limits.part as u64;
+        self.objects += 1;
+        self.bytes += object.size;
+        if object.size > part {
+            self.in_parts += 1;
+            self.parts += object.size.div_ceil(crate::object::part_len(object.size, part));
+        }
+    }
+}
+
 impl From<&Arc<Listing>> for Inventory {
     fn from(listing: &Arc<Listing>) -> Inventory {
         Inventory { place: listing.place.clone(), supply: Supply::Known(Arc::clone(listing)) }
@@ -145,31 +157,30 @@ impl Inventory {
     /// If there are no threads for it.
     pub fn survey(&self, limits: &Limits) -> Result<Survey, Error> {
         let mut survey = Survey::default();
-        let mut count = |object: &Object| {
-            let part = limits.part as u64;
-            survey.objects += 1;
-            survey.bytes += object.size;
-            if object.size > part {
-                survey.in_parts += 1;
-                survey.parts += object.size.div_ceil(crate::object::part_len(object.size, part));
-            }
-        };
         match &self.supply {
             Supply::Known(listing) => {
-                listing.objects.iter().for_each(&mut count);
+                listing.objects.iter().for_each(|object| survey.count(object, limits));
                 survey.unlisted = listing.unlisted.len() as u64;
             }
             Supply::Pages(pages) => {
                 let mut unlisted = 0;
                 runtime()?.block_on(each(pages, |found| match found {
-                    Found::Object(object) => count(&object),
+                    Found::Object(object) => survey.count(&object, limits),
                     Found::Unlisted(_) => unlisted += 1,
                 }));
                 survey.unlisted = unlisted;
-                survey.requests = pages.counts().requests.load(Ordering::Relaxed);
             }
         }
+        survey.requests = self.requests();
         Ok(survey)
+    }
+
+    /// How many requests have listed it so far.
+    pub(crate) fn requests(&self) -> u64 {
+        match &self.supply {
+            Supply::Known(_) => 0,
+            Supply::Pages(pages) => pages.counts().requests.load(Ordering::Relaxed),
+        }
     }
 
     pub(crate) fn home(&self) -> Home {

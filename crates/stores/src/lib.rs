@@ -14,7 +14,8 @@
 //! - [`Listing`]: the same, all of it in memory; its [`Object`]s may be divided among machines
 //!   ([`Listing::of_objects`] makes a listing of some of them).
 //! - [`Errand`]: what to do and where the outputs go; [`Limits`]: how much at once.
-//! - [`run`]: does it. Blocks the calling thread, which alone calls the observer.
+//! - [`run`]: does it. Blocks the calling thread, which alone calls the observer. [`foresee`] says what it would do.
+//! - [`find_other_key`]: whether the destination holds objects under another key.
 //! - [`read_single`], [`write_single`]: one object to or from a stream of unknown length.
 //!
 //! ```no_run
@@ -52,6 +53,7 @@ mod listing;
 mod location;
 mod names;
 mod object;
+mod other_key;
 mod pages;
 mod place;
 mod provenance;
@@ -61,6 +63,7 @@ mod sieve;
 mod single;
 mod sink;
 mod source;
+mod tally;
 mod upload;
 mod wire;
 
@@ -68,6 +71,7 @@ pub use bucket::Access;
 pub use errand::{Errand, Limits, Work};
 pub use inventory::{Inventory, Survey};
 pub use listing::{Listing, Object};
+pub use other_key::find_other_key;
 pub use place::Place;
-pub use run::{check, run};
+pub use run::{check, foresee, run};
 pub use single::{read_single, write_single};

@@ -3,17 +3,16 @@
 //!
 //! The file system is asked once, by a file of its own. Only where it folds case, the run remembers its outputs' names.
 
-use cipherloom::Error;
+use cipherloom::{Error, RunFault};
 use std::collections::HashMap;
-use std::collections::hash_map::{DefaultHasher, Entry};
+use std::collections::hash_map::Entry;
 use std::fs::{File, remove_file};
-use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The names that this run's outputs have taken, by what they are without regard to case; `None` where case counts.
+/// The paths that this run's outputs have taken, by what they are without regard to case; `None` where case counts.
 #[derive(Debug, Default)]
-pub(crate) struct Names(Option<Mutex<HashMap<u64, u64>>>);
+pub(crate) struct Names(Option<Mutex<HashMap<String, String>>>);
 
 impl Names {
     /// For outputs below `root`, a folder that exists. One that takes no file says so of each output.
@@ -34,28 +33,20 @@ impl Names {
     /// Takes the name of an output at `relative`, which may be taken again for the same one.
     ///
     /// # Errors
-    /// [`Error::Location`] if the file system does not tell it from the name of another output.
+    /// [`RunFault::NameCollision`] if the file system does not tell it from the name of another output.
     pub(crate) fn take(&self, relative: &str) -> Result<(), Error> {
         let Some(taken) = &self.0 else { return Ok(()) };
-        let name = hash(relative);
-        match taken.lock().unwrap_or_else(PoisonError::into_inner).entry(hash(&relative.to_lowercase())) {
-            Entry::Occupied(other) if *other.get() != name => Err(Error::Location {
-                reason: "name collides with that of another object on the destination's file system; rename one of them"
-                    .to_owned(),
-            }),
+        match taken.lock().unwrap_or_else(PoisonError::into_inner).entry(relative.to_lowercase()) {
+            Entry::Occupied(other) if other.get() != relative => {
+                Err(Error::Run(RunFault::NameCollision { other: other.get().clone() }))
+            }
             Entry::Occupied(_) => Ok(()),
             Entry::Vacant(free) => {
-                free.insert(name);
+                free.insert(relative.to_owned());
                 Ok(())
             }
         }
     }
-}
-
-fn hash(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]
@@ -69,7 +60,8 @@ mod tests {
             folding.take(name).unwrap();
         }
         for name in ["a/file", "A/File", "B/FILE"] {
-            assert!(folding.take(name).unwrap_err().to_string().contains("collides with"), "{name}");
+            let refused = folding.take(name).unwrap_err();
+            assert!(matches!(refused, Error::Run(RunFault::NameCollision { .. })), "{name}: {refused}");
         }
     }
 

@@ -50,6 +50,18 @@ pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<E
     }
 }
 
+/// What would become of an object, as far as what stands where its output is to go decides that. Nothing is read of
+/// either, so that an output under another key counts as skipped here.
+pub(crate) async fn foresee(context: &Context, object: &Object) -> Result<Ended, Error> {
+    match target(context, object)?.look(true).await? {
+        None => Ok(Ended::Done(0)),
+        Some(Ended::Claimed(stored)) => {
+            confirm::check_len(&context.errand.work, object, &stored).map(|()| Ended::Skipped)
+        }
+        Some(ended) => Ok(ended),
+    }
+}
+
 /// Where the object's output goes, and under which condition.
 fn target(context: &Context, object: &Object) -> Result<Target, Error> {
     let errand = &context.errand;

@@ -14,8 +14,8 @@ use crate::listing::Object;
 use crate::sieve::{Refused, Sieve};
 use cipherloom::{Error, Selection, Unlisted};
 use futures_util::{StreamExt, stream};
-use object_store::ObjectMeta;
 use object_store::list::{PaginatedListOptions, PaginatedListResult, PaginatedListStore};
+use object_store::{ObjectMeta, ObjectStoreExt};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -101,6 +101,12 @@ impl Pages {
 
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// Whether an object of this path takes part and is there.
+    pub(crate) async fn holds(&self, path: &str) -> bool {
+        let Ok(key) = self.bucket.key(path) else { return false };
+        self.selection.takes(Path::new(path)) && self.bucket.store.head(&key).await.is_ok()
     }
 
     /// Tells of everything below, until nobody hears it any more.
@@ -208,7 +214,7 @@ impl Pages {
 }
 
 /// Asks for a page, and takes out what the client would refuse all of it for.
-async fn list(
+pub(crate) async fn list(
     bucket: &Bucket,
     prefix: Option<&str>,
     mut options: PaginatedListOptions,
@@ -220,7 +226,7 @@ async fn list(
 }
 
 /// What all keys at the place begin with.
-fn top(bucket: &Bucket) -> String {
+pub(crate) fn top(bucket: &Bucket) -> String {
     match bucket.prefix.as_ref() {
         "" => String::new(),
         prefix => format!("{prefix}/"),

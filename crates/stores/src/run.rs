@@ -3,22 +3,23 @@
 use crate::cipher::Ciphers;
 use crate::errand::{Errand, Work};
 use crate::existing::Ended;
-use crate::inventory::{Inventory, Supply};
-use crate::listing::{Object, address};
+use crate::inventory::{Inventory, Supply, Survey};
+use crate::listing::Object;
 use crate::names::Names;
-use crate::object::process;
+use crate::object::{foresee as foresee_object, process};
 use crate::pages::{AHEAD, Found};
-use crate::place::{Kind, Place};
+use crate::place::Kind;
 use crate::runtime::runtime;
 use crate::sink::Touched;
 use crate::source::Home;
-use cipherloom::{Error, Event, IfExists, Observer, Outcome, Summary, Unlisted, make_folders, sync_folders};
+use crate::tally::Tally;
+use cipherloom::{Error, IfExists, Observer, Summary, Unlisted, make_folders, sync_folders};
 use futures_util::FutureExt;
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
@@ -41,6 +42,8 @@ pub(crate) struct Context {
     pub(crate) errand: Arc<Errand>,
     pub(crate) ciphers: Ciphers,
     pub(crate) is_in_place: bool,
+    /// Nothing is done: it is only told what the run would do.
+    pub(crate) is_foreseen: bool,
     /// Of outputs in a folder.
     pub(crate) names: Names,
     /// Filled by runs whose outputs are to be on stable storage.
@@ -70,6 +73,7 @@ impl Context {
             errand: Arc::new(errand.clone()),
             ciphers: Ciphers::new(errand.limits.threads),
             is_in_place,
+            is_foreseen: false,
             names: Names::default(),
             touched: Arc::default(),
             memory: Arc::new(Semaphore::new(shares as usize)),
@@ -122,23 +126,13 @@ pub fn run(
     let folder = errand.destination.as_ref().and_then(|place| place.folder());
     let first_existing = folder.map(make_folders).transpose();
     let first_existing = first_existing.map_err(|error| Error::io("make the destination folder", error))?;
-    let summary = Summary::default();
-    let mut tally = Tally { place: inventory.place(), errand, observer, summary, is_stopped: false };
-    if let Supply::Known(listing) = &inventory.supply {
-        listing.unlisted.iter().for_each(|unlisted| tally.unlisted(unlisted));
-    }
+    let mut tally = Tally::new(&inventory, errand, observer);
     let (mut context, hears) = Context::new(inventory.home(), errand, is_in_place);
     if let (Some(folder), None) = (folder, inventory.single()) {
         context.names = Names::below(folder)?;
     }
-    let (stop, stopped) = watch::channel(false);
-    let (context, supply) = (Arc::new(context), inventory.supply.clone());
     let touched = Arc::clone(&context.touched);
-    runtime()?.spawn(async move {
-        let driven = AssertUnwindSafe(drive(Arc::clone(&context), supply, stopped)).catch_unwind().await;
-        driven.unwrap_or_else(|panic| context.tell(Told::Panicked(panic)));
-    });
-    tally.hear(&hears, &stop);
+    go_through(context, &inventory, &hears, &mut tally)?;
     if let (Some(folder), Some(first_existing), true) = (folder, first_existing, errand.durable) {
         let folders = touched.folders();
         if let Err(error) = sync_folders(folder, folders.iter().map(PathBuf::as_path), &first_existing) {
@@ -146,6 +140,47 @@ pub fn run(
         }
     }
     Ok(Summary { seconds: start.elapsed().as_secs_f64(), ..tally.summary })
+}
+
+/// What [`run`] would do, as far as what stands where the outputs are to go decides that: which objects it would do
+/// ([`Survey`]; [`Summary::files`]), skip or fail at. Writes nothing, and reads no object.
+///
+/// # Errors
+/// As [`run`].
+pub fn foresee(
+    inventory: impl Into<Inventory>,
+    errand: &Errand,
+    observer: &dyn Observer,
+) -> Result<(Summary, Survey), Error> {
+    let inventory = inventory.into();
+    let is_in_place = is_in_place(&inventory, errand)?;
+    check_credentials(&inventory, errand)?;
+    let mut tally = Tally::new(&inventory, errand, observer);
+    let (mut context, hears) = Context::new(inventory.home(), errand, is_in_place);
+    context.is_foreseen = true;
+    go_through(context, &inventory, &hears, &mut tally)?;
+    Ok((tally.summary, Survey { requests: inventory.requests(), ..tally.done }))
+}
+
+/// Starts the tasks, and hears of their ends until the last.
+fn go_through(
+    context: Context,
+    inventory: &Inventory,
+    hears: &Receiver<Told>,
+    tally: &mut Tally<'_>,
+) -> Result<(), Error> {
+    if let Supply::Known(listing) = &inventory.supply {
+        listing.unlisted.iter().for_each(|unlisted| tally.unlisted(unlisted));
+    }
+    let (stop, stopped) = watch::channel(false);
+    let (context, supply) = (Arc::new(context), inventory.supply.clone());
+    runtime()?.spawn(async move {
+        let driven = AssertUnwindSafe(drive(Arc::clone(&context), supply, stopped)).catch_unwind().await;
+        driven.unwrap_or_else(|panic| context.tell(Told::Panicked(panic)));
+    });
+    tally.hear(hears, &stop);
+    tally.end(inventory);
+    Ok(())
 }
 
 /// Refuses what makes no sense as a whole, as [`run`] does before anything else.
@@ -171,7 +206,7 @@ fn check_credentials(inventory: &Inventory, errand: &Errand) -> Result<(), Error
 }
 
 /// True if the outputs replace their sources.
-fn is_in_place(inventory: &Inventory, errand: &Errand) -> Result<bool, Error> {
+pub(crate) fn is_in_place(inventory: &Inventory, errand: &Errand) -> Result<bool, Error> {
     let work = errand.work.borrowed();
     let is_rekey = matches!(errand.work, Work::Rekey { .. });
     if work.sealing().is_some_and(|format| format.is_chained())
@@ -257,7 +292,13 @@ async fn start(
     }
     let (context, mut stopped) = (Arc::clone(context), stopped.clone());
     tokio::spawn(async move {
-        let processed = AssertUnwindSafe(process(&context, &object)).catch_unwind();
+        let processed = async {
+            match context.is_foreseen {
+                true => foresee_object(&context, &object).await,
+                false => process(&context, &object).await,
+            }
+        };
+        let processed = AssertUnwindSafe(processed).catch_unwind();
         let ended = tokio::select! {
             ended = processed => ended,
             _ = stopped.wait_for(|stopped| *stopped) => Ok(Err(Error::Stopped)),
@@ -270,108 +311,7 @@ async fn start(
     true
 }
 
-/// Counts what becomes of the objects, and tells the observer.
-struct Tally<'r> {
-    place: &'r Place,
-    errand: &'r Errand,
-    observer: &'r dyn Observer,
-    summary: Summary,
-    is_stopped: bool,
-}
-
-impl Tally<'_> {
-    /// Until nobody has anything more to tell.
-    fn hear(&mut self, hears: &Receiver<Told>, stop: &watch::Sender<bool>) {
-        let mut asked = Instant::now();
-        loop {
-            match hears.recv_timeout(WATCH) {
-                Ok(Told::Advanced(bytes)) => self.observer.advanced(bytes),
-                Ok(Told::Ended(object, ended, turn)) => {
-                    self.count(&object, &ended);
-                    drop(turn);
-                }
-                Ok(Told::Unlisted(unlisted)) => self.unlisted(&unlisted),
-                Ok(Told::Panicked(panic)) => resume_unwind(panic),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
-            if asked.elapsed() >= WATCH {
-                asked = Instant::now();
-                if self.observer.is_stopped() {
-                    self.is_stopped = true;
-                    let _ = stop.send(true);
-                }
-            }
-        }
-    }
-
-    fn unlisted(&mut self, unlisted: &Unlisted) {
-        self.summary.failed += 1;
-        let outcome = Outcome::Failed(&unlisted.error);
-        self.observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
-    }
-
-    fn count(&mut self, object: &Object, ended: &Result<Ended, Error>) {
-        let summary = &mut self.summary;
-        let outcome = match ended {
-            // What nobody stopped may not vanish from the report.
-            Err(Error::Stopped) if self.is_stopped => return,
-            Ok(Ended::Done(output_bytes)) => {
-                summary.files += 1;
-                summary.bytes += object.size;
-                summary.output_bytes += output_bytes;
-                Outcome::Done { output_bytes: *output_bytes }
-            }
-            Ok(Ended::Skipped) => {
-                summary.skipped += 1;
-                Outcome::Skipped
-            }
-            Ok(Ended::Claimed(_)) => unreachable!("an object ends when what stands there was confirmed"),
-            Err(error) => {
-                summary.failed += 1;
-                summary.unauthentic += u64::from(error.is_authentication());
-                Outcome::Failed(error)
-            }
-        };
-        self.observer.entry_ended();
-        if ended.is_ok() && !self.observer.wants_every_event() {
-            return;
-        }
-        let source = address(self.place, &object.path);
-        let output = self.errand.destination.as_ref().and_then(|place| {
-            let relative = self.errand.output_path(&object.path).ok()?;
-            Some(address(place, &relative))
-        });
-        self.observer.ended(&Event {
-            source: &source,
-            output: output.as_deref(),
-            bytes: object.size,
-            outcome,
-        });
-    }
-}
-
 /// 16 random hexadecimal digits.
 pub(crate) fn random() -> Result<String, Error> {
     Ok(format!("{:016x}", getrandom::u64().map_err(Error::Random)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cipherloom::Unobserved;
-    use std::path::Path;
-
-    #[test]
-    fn an_object_that_nobody_stopped_does_not_vanish_from_the_report() {
-        let place = Place::open(Path::new("folder"), crate::Access::default()).unwrap();
-        let errand = Errand::new(Work::Copy, None);
-        for is_stopped in [false, true] {
-            let summary = Summary::default();
-            let mut tally =
-                Tally { place: &place, errand: &errand, observer: &Unobserved, summary, is_stopped };
-            tally.count(&Object::new("a".to_owned(), 1, None), &Err(Error::Stopped));
-            assert_eq!(tally.summary.failed, u64::from(!is_stopped));
-        }
-    }
 }

@@ -155,7 +155,8 @@ impl Target {
             Target::Nowhere => Way::Nowhere,
             Target::File { root, relative, .. } => {
                 let (root, relative) = (root.clone(), relative.clone());
-                Way::File(Arc::new(blocking(move || Draft::begin_below(&root, &relative)).await?))
+                let begun = blocking(move || Draft::begin_below(&root, &relative)).await;
+                Way::File(Arc::new(begun.map_err(Error::of_destination)?))
             }
             Target::Object { bucket, key, origin, condition, .. } => {
                 Way::Object(Upload::begin(bucket, key, origin, condition.clone()).await?)
@@ -187,7 +188,7 @@ impl Sink {
             Way::Nowhere => std::future::ready(Ok(())).boxed(),
             Way::File(draft) => {
                 let draft = Arc::clone(draft);
-                blocking(move || draft.write_at(&bytes, offset)).boxed()
+                blocking(move || draft.write_at(&bytes, offset).map_err(Error::of_destination)).boxed()
             }
             Way::Object(upload) => upload.part(bytes),
         }
@@ -214,7 +215,8 @@ impl Sink {
                     }
                     draft.publish(if_exists)
                 })
-                .await?;
+                .await
+                .map_err(Error::of_destination)?;
                 touched.iter().for_each(|touched| touched.note(relative));
                 Ok(Ended::Done(len))
             }

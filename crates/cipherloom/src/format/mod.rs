@@ -42,6 +42,7 @@ use cobblestone::CobblestoneFormat;
 use openssl::OpenSslFormat;
 use raw::RawFormat;
 use std::fmt;
+use stream::NotAuthentic;
 use tink::TinkFormat;
 use zeroize::Zeroizing;
 
@@ -291,12 +292,34 @@ impl Format {
         match opened {
             Err(error) if error.is_authentication() => Ok(false),
             Err(error) => Err(error),
-            Ok(_) if !self.is_authenticated() => Ok(true),
-            Ok(stream) => {
-                let mut scratch = Zeroizing::new(vec![0; begin.len()]);
-                Ok(tink::try_first_segment(&stream, begin, is_whole, &mut scratch).is_ok())
-            }
+            Ok(stream) => Ok(self.try_first_segment(&stream, begin, is_whole).is_ok()),
         }
+    }
+
+    /// Whether any of the keys opens this stream's first segment; `begin` and `is_whole` as in
+    /// [`Format::opens_with_primary`], but up to [`Format::largest_segment`] bytes. A stream that is cut behind it opens.
+    ///
+    /// # Errors
+    /// As [`Format::open_stream`], but for keys that do not fit.
+    pub(crate) fn opens(&self, associated_data: &[u8], begin: &[u8], is_whole: bool) -> Result<bool, Error> {
+        let head = &begin[..begin.len().min(self.head_len())];
+        let mut scratch = Zeroizing::new(vec![0; begin.len()]);
+        match self.open_stream(associated_data, head, is_whole && head.len() == begin.len(), &mut scratch) {
+            Err(Error::WrongKey { .. } | Error::FirstSegment) => Ok(false),
+            Err(error) => Err(error),
+            Ok(stream) => Ok(!matches!(
+                self.try_first_segment(&stream, begin, is_whole),
+                Err(NotAuthentic::Damaged | NotAuthentic::Padding)
+            )),
+        }
+    }
+
+    fn try_first_segment(&self, stream: &Stream, begin: &[u8], is_whole: bool) -> Result<(), NotAuthentic> {
+        if !self.is_authenticated() {
+            return Ok(());
+        }
+        let mut scratch = Zeroizing::new(vec![0; begin.len()]);
+        tink::try_first_segment(stream, begin, is_whole, &mut scratch)
     }
 
     /// How many bytes from the start of a stream [`Format::opens_with_primary`] wants to see.

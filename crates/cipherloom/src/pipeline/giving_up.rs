@@ -1,7 +1,6 @@
 //! When to end a run early: the destination takes nothing more, or the key opens none of the first files. Each is told once,
 //! with the first file that it happened to.
 
-use super::worker::Ended;
 use crate::Error;
 use crate::error::RunFault;
 use crate::report::{Event, Observer};
@@ -10,38 +9,52 @@ use std::sync::{Mutex, PoisonError};
 
 /// So many files are tried with a key that opens none of them. More than one, since these may be damaged, or left from
 /// another key.
-pub(super) const FILES_TRIED: usize = 20;
+const FILES_TRIED: usize = 20;
 
-#[derive(Default)]
-pub(super) struct GivingUp {
+/// Watches over a run's entries; `K` is what stands for one.
+#[derive(Debug)]
+pub struct GivingUp<K> {
     has_given_up: AtomicBool,
     /// Whether the key has opened a file.
     key_fits: AtomicBool,
-    unopened: Mutex<Unopened>,
+    unopened: Mutex<Unopened<K>>,
 }
 
 /// The entries that the key did not open, while it has opened none.
-#[derive(Default)]
-struct Unopened {
+#[derive(Debug)]
+struct Unopened<K> {
     count: usize,
     /// Those that nobody has been told of.
-    held: Vec<(u32, Error)>,
+    held: Vec<(K, Error)>,
 }
 
 /// What to do about an entry that has ended.
-pub(super) enum Verdict {
+#[derive(Debug)]
+pub enum Verdict<K, E> {
     /// Count and tell these.
-    Tell(Vec<(u32, Result<Ended, Error>)>),
+    Tell(Vec<(K, Result<E, Error>)>),
     /// Count and tell this one.
-    TellOne(Result<Ended, Error>),
+    TellOne(K, Result<E, Error>),
     /// Count and tell this one; count so many others that failed for the same reason, and do not tell them.
-    TellOneFor(u32, Error, usize),
+    TellOneFor(K, Error, usize),
     /// Nothing now.
     Wait,
 }
 
-impl GivingUp {
-    pub(super) fn has_given_up(&self) -> bool {
+impl<K> Default for GivingUp<K> {
+    fn default() -> GivingUp<K> {
+        GivingUp {
+            has_given_up: AtomicBool::default(),
+            key_fits: AtomicBool::default(),
+            unopened: Mutex::new(Unopened { count: 0, held: Vec::new() }),
+        }
+    }
+}
+
+impl<K> GivingUp<K> {
+    /// Whether nothing more is to be begun.
+    #[must_use]
+    pub fn has_given_up(&self) -> bool {
         self.has_given_up.load(Ordering::Relaxed)
     }
 
@@ -50,28 +63,36 @@ impl GivingUp {
         !self.has_given_up.swap(true, Ordering::Relaxed)
     }
 
-    /// Judges how an entry ended. `tells_all`: whether every event is wanted, so that none is held back.
-    pub(super) fn judge(&self, index: u32, ended: Result<Ended, Error>, tells_all: bool) -> Verdict {
+    /// Judges how an entry ended. `is_done`: it was processed, so the key fits. `tells_all`: every event is wanted, so that
+    /// none is held back.
+    pub fn judge<E>(
+        &self,
+        entry: K,
+        ended: Result<E, Error>,
+        is_done: bool,
+        tells_all: bool,
+    ) -> Verdict<K, E> {
         match ended {
             Err(error) if error.ends_run() && !self.give_up() => Verdict::Wait,
             Err(error @ (Error::WrongKey { .. } | Error::FirstSegment))
                 if !self.key_fits.load(Ordering::Relaxed) =>
             {
-                self.judge_unopened(index, error, tells_all)
+                self.judge_unopened(entry, error, tells_all)
             }
-            Ok(Ended::Done(_)) if !self.key_fits.swap(true, Ordering::Relaxed) => {
-                let mut told = self.held();
-                told.push((index, ended));
+            Ok(_) if is_done && !self.key_fits.swap(true, Ordering::Relaxed) => {
+                let mut told: Vec<_> =
+                    self.held().into_iter().map(|(entry, error)| (entry, Err(error))).collect();
+                told.push((entry, ended));
                 Verdict::Tell(told)
             }
-            ended => Verdict::TellOne(ended),
+            ended => Verdict::TellOne(entry, ended),
         }
     }
 
-    fn judge_unopened(&self, index: u32, error: Error, tells_all: bool) -> Verdict {
+    fn judge_unopened<E>(&self, entry: K, error: Error, tells_all: bool) -> Verdict<K, E> {
         let mut unopened = self.unopened.lock().unwrap_or_else(PoisonError::into_inner);
         if self.key_fits.load(Ordering::Relaxed) {
-            return Verdict::TellOne(Err(error));
+            return Verdict::TellOne(entry, Err(error));
         }
         if self.has_given_up() {
             return Verdict::Wait;
@@ -80,28 +101,28 @@ impl GivingUp {
         let tried = unopened.count;
         if tried < FILES_TRIED {
             if tells_all {
-                return Verdict::TellOne(Err(error));
+                return Verdict::TellOne(entry, Err(error));
             }
-            unopened.held.push((index, error));
+            unopened.held.push((entry, error));
             return Verdict::Wait;
         }
         self.give_up();
         let fault = Error::Run(RunFault::KeyOpensNothing { tried });
         let others = std::mem::take(&mut unopened.held);
-        Verdict::TellOneFor(others.first().map_or(index, |(first, _)| *first), fault, others.len())
+        let count = others.len();
+        Verdict::TellOneFor(others.into_iter().next().map_or(entry, |(first, _)| first), fault, count)
     }
 
-    /// The entries that were held back, to be counted and told.
-    pub(super) fn held(&self) -> Vec<(u32, Result<Ended, Error>)> {
-        let mut unopened = self.unopened.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut unopened.held).into_iter().map(|(index, error)| (index, Err(error))).collect()
+    /// The entries that were held back, to be counted and told when the run ends.
+    pub fn held(&self) -> Vec<(K, Error)> {
+        std::mem::take(&mut self.unopened.lock().unwrap_or_else(PoisonError::into_inner).held)
     }
 }
 
 /// An observer that also stops a run that has given up.
 pub(super) struct Watched<'w> {
     pub(super) observer: &'w dyn Observer,
-    pub(super) giving_up: &'w GivingUp,
+    pub(super) giving_up: &'w GivingUp<u32>,
 }
 
 impl Observer for Watched<'_> {

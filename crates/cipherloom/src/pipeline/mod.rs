@@ -42,10 +42,11 @@ mod workers;
 
 pub use destination::check;
 pub use draft::Draft;
+pub use giving_up::{GivingUp, Verdict};
 pub use in_place::is_in_place;
 pub use job::{IfExists, Job, Links, Work};
 pub use key_file::write_key_file;
-pub use other_key::find_other_key;
+pub use other_key::{find_other_key, find_other_key_by};
 #[cfg(unix)]
 pub use output::accept_writes;
 pub use pieces::{Pieces, Workspace};
@@ -62,7 +63,7 @@ use crate::plan::Plan;
 use crate::report::{Event, Observer, Outcome, Summary};
 use crate::tree::Tree;
 use collisions::Collisions;
-use giving_up::{GivingUp, Watched};
+use giving_up::Watched;
 use queue::Queue;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -112,8 +113,8 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
     on_watched_workers(plan.threads, &|| Worker::new(run).work(), &|| {
         watched.is_stopped();
     });
-    for (index, ended) in giving_up.held() {
-        run.tell(index, &ended);
+    for (index, error) in giving_up.held() {
+        run.tell(index, &Err(error));
     }
     if watched.is_stopped() {
         if let Some(outputs) = &outputs {

@@ -4,14 +4,12 @@
 //! bounds the cost for a large destination, and a tree under one key is told from another's by any of its files.
 
 use super::job::{IfExists, Job};
-use crate::Error;
-use crate::format::{Format, RECOGNISE_LEN, Recognised, recognise};
+use crate::format::{RECOGNISE_LEN, Recognised, recognise};
 use crate::tree::{Tree, is_temporary};
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use zeroize::Zeroizing;
 
 /// How many files are opened, and how many of one folder.
 const FILES: usize = 16;
@@ -27,7 +25,13 @@ const NAMES: usize = 10_000;
 /// does not exist or cannot be read.
 #[must_use]
 pub fn find_other_key(tree: &Tree, job: &Job<'_>) -> Option<PathBuf> {
-    let format = job.work.sealing().filter(|format| format.is_authenticated())?;
+    find_other_key_by(job, &|relative| is_output(tree, job, relative))
+}
+
+/// As [`find_other_key`], for a job whose sources are not listed: `is_output` says whether it has an output of this name.
+#[must_use]
+pub fn find_other_key_by(job: &Job<'_>, is_output: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+    let begin_len = job.other_key_begin_len()?;
     let root = job.destination.as_deref()?;
     let files = match &job.single_name {
         Some(name) => vec![PathBuf::from(name)],
@@ -37,13 +41,9 @@ pub fn find_other_key(tree: &Tree, job: &Job<'_>) -> Option<PathBuf> {
         let path = root.join(relative);
         let is_file = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
         is_file
-            && is_under_other_key(&path, relative, format, job).unwrap_or(false)
-            && match is_output(tree, job, relative) {
-                // It will be replaced.
-                true => job.if_exists != IfExists::Overwrite,
-                // Only a Tink stream is known without its key; a folder may hold other files that look random.
-                false => job.single_name.is_none() && format.key_id().is_some(),
-            }
+            && begin(&path, begin_len)
+                .is_ok_and(|(begin, length)| job.is_under_other_key(relative, &begin, length))
+            && job.keeps_other_key(is_output(relative))
     };
     files.iter().find(|relative| is_foreign(relative)).map(|relative| root.join(relative))
 }
@@ -72,41 +72,55 @@ fn sample(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Whether the file is a stream of this format that none of its keys opens.
-fn is_under_other_key(path: &Path, relative: &Path, format: &Format, job: &Job<'_>) -> io::Result<bool> {
+/// The file's first bytes, and its length.
+fn begin(path: &Path, len: u64) -> io::Result<(Vec<u8>, u64)> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    let mut head = Vec::new();
-    let wanted = format.largest_segment().max(RECOGNISE_LEN as u32);
-    file.take(wanted.into()).read_to_end(&mut head)?;
-    let is_stream = recognise(&head, length).iter().any(|finding| match finding.what {
-        Recognised::Tink { .. } => format.key_id().is_some(),
-        Recognised::Cobblestone { .. } => format.key_id().is_none(),
-        _ => false,
-    });
-    // Somebody may have bound the path before and not now: that is no other key.
-    let bound = bound_path(relative, job);
-    let opens = |associated_data: &[u8]| opens_first_segment(&head, length, format, associated_data);
-    Ok(is_stream && !opens(b"") && !opens(&bound))
+    let mut begin = Vec::new();
+    file.take(len).read_to_end(&mut begin)?;
+    Ok((begin, length))
 }
 
-fn opens_first_segment(head: &[u8], length: u64, format: &Format, associated_data: &[u8]) -> bool {
-    let mut buffer = Zeroizing::new(vec![0; head.len()]);
-    let start = &head[..head.len().min(format.head_len())];
-    let opened = format
-        .open_stream(associated_data, start, start.len() as u64 == length, &mut buffer)
-        .and_then(|stream| {
-            let segment = stream.layout().ciphertext_segment(0, length)?;
-            let from = segment.ciphertext_offset as usize;
-            let to = (from + segment.ciphertext_len as usize).min(head.len());
-            let mut segment_bytes = Zeroizing::new(head[from..to].to_vec());
-            stream.open_segment(0, segment.last, None, &mut segment_bytes)
+/// The rule, for folders and stores alike.
+impl Job<'_> {
+    /// How many bytes from the start of an output [`Job::is_under_other_key`] wants to see; `None` if this job makes none
+    /// of which the key could be told.
+    #[must_use]
+    pub fn other_key_begin_len(&self) -> Option<u64> {
+        let format = self.work.sealing().filter(|format| format.is_authenticated())?;
+        Some(u64::from(format.largest_segment()).max(RECOGNISE_LEN as u64))
+    }
+
+    /// Whether the file at `relative` below the destination, which begins so and is of this length, is a stream of the
+    /// format that this job encrypts to, and opens with none of its keys.
+    #[must_use]
+    pub fn is_under_other_key(&self, relative: &Path, begin: &[u8], length: u64) -> bool {
+        let Some(format) = self.work.sealing() else { return false };
+        let is_stream = recognise(begin, length).iter().any(|finding| match finding.what {
+            Recognised::Tink { .. } => format.key_id().is_some(),
+            Recognised::Cobblestone { .. } => format.key_id().is_none(),
+            _ => false,
         });
-    match opened {
-        Ok(_) => true,
-        Err(Error::WrongKey { .. } | Error::FirstSegment | Error::DamagedSegment { .. }) => false,
-        // The file has other troubles than its key.
-        Err(_) => true,
+        let is_whole = begin.len() as u64 == length;
+        // A file that has other troubles than its key is let be.
+        let opens = |bound: &[u8]| format.opens(bound, begin, is_whole).unwrap_or(true);
+        // Somebody may have bound the path before and not now: that is no other key.
+        is_stream && !opens(b"") && !opens(&bound_path(relative, self))
+    }
+
+    /// Whether a file that is under another key would stay so, beside what this job makes. `is_output`: the job has an
+    /// output of its name.
+    #[must_use]
+    pub fn keeps_other_key(&self, is_output: bool) -> bool {
+        match is_output {
+            // It will be replaced.
+            true => self.if_exists != IfExists::Overwrite,
+            // Only a Tink stream is known without its key; a folder may hold other files that look random.
+            false => {
+                self.single_name.is_none()
+                    && self.work.sealing().is_some_and(|format| format.key_id().is_some())
+            }
+        }
     }
 }
 
@@ -132,6 +146,7 @@ fn is_output(tree: &Tree, job: &Job<'_>, relative: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::Format;
     use crate::key::{Keyset, RawKey, Template};
     use crate::pipeline::job::Work;
     use crate::{Machine, Selection, Unobserved};

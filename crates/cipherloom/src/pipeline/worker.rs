@@ -32,7 +32,7 @@ pub(super) struct Run<'r> {
     pub(super) queue: &'r Queue<'r>,
     pub(super) tally: &'r Tally,
     pub(super) collisions: &'r Collisions,
-    pub(super) giving_up: &'r GivingUp,
+    pub(super) giving_up: &'r GivingUp<u32>,
     /// Folders of the destination that are those of others, by index: nothing is put into them.
     pub(super) shared_folders: &'r BTreeMap<u32, String>,
     pub(super) observer: &'r dyn Observer,
@@ -238,8 +238,9 @@ impl<'r> Worker<'r> {
         if matches!(ended, Err(Error::Stopped)) {
             return;
         }
-        match self.run.giving_up.judge(index, ended, self.run.observer.wants_every_event()) {
-            Verdict::TellOne(ended) => self.run.tell(index, &ended),
+        let is_done = matches!(ended, Ok(Ended::Done(_)));
+        match self.run.giving_up.judge(index, ended, is_done, self.run.observer.wants_every_event()) {
+            Verdict::TellOne(index, ended) => self.run.tell(index, &ended),
             Verdict::Tell(all) => all.iter().for_each(|(index, ended)| self.run.tell(*index, ended)),
             Verdict::TellOneFor(index, error, others) => {
                 (0..others).for_each(|_| self.run.tally.fail_unopened());

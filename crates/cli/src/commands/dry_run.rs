@@ -3,10 +3,12 @@
 use super::plan;
 use crate::device;
 use crate::exit_code::{self, ExitCode};
+use crate::output;
 use crate::progress::Progress;
 use crate::report::{self, Printer, Style};
 use cipherloom::{Error, Event, IfExists, Job, Machine, Observer, Outcome, Summary, Tree};
 use serde::Serialize;
+use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;
 use std::num::NonZeroUsize;
@@ -19,6 +21,21 @@ pub struct LeftOut {
     pub skipped: u64,
     /// Entries that would fail.
     pub failed: u64,
+}
+
+impl LeftOut {
+    /// As rows of a plan's table; `what`: "file".
+    pub fn rows(self, what: &str) -> String {
+        let LeftOut { skipped, failed } = self;
+        let mut text = String::new();
+        if skipped > 0 {
+            let _ = writeln!(text, "{:<10}{}, whose outputs exist", "skips", output::count(skipped, what));
+        }
+        if failed > 0 {
+            let _ = writeln!(text, "{:<10}{}", "fails", output::count(failed, what));
+        }
+        text
+    }
 }
 
 /// Shows the plan for what the run would do; returns the run's exit code. `lists`: each entry, too.

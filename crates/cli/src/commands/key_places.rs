@@ -6,7 +6,7 @@ use crate::exit_code::{no_key, usage};
 use crate::{keys, output};
 use cipherloom::format::{RECOGNISE_LEN, Recognised, recognise};
 use cipherloom::key::wrapped;
-use cipherloom::{Entry, IfExists, Job, Link, Links, Tree, address, find_other_key};
+use cipherloom::{Entry, IfExists, Job, Link, Links, Tree, address};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Read;
@@ -139,13 +139,13 @@ pub fn warn_of_encrypted_neighbours(path: &Path) {
     }
 }
 
-/// Refuses to add files to a destination that is under another key.
-pub fn refuse_mixed_keys(tree: &Tree, job: &Job<'_>) -> anyhow::Result<()> {
-    match find_other_key(tree, job) {
+/// Refuses to add files to a destination that is under another key, as this file there is.
+pub fn refuse_mixed_keys(other: Option<&Path>) -> anyhow::Result<()> {
+    match other {
         None => Ok(()),
         Some(path) => Err(no_key(format!(
             "{}: encrypted with another key; refusing to mix keys in DST (--allow-mixed-keys to do so anyway)",
-            output::printable(&path)
+            output::printable(path)
         ))),
     }
 }

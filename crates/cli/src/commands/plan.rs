@@ -92,15 +92,7 @@ pub fn print(plan: &Plan, segment: Option<u32>, left_out: Option<LeftOut>, json:
         let description = plan.describe();
         return output::print_json(&Planned { description, segment_bytes: segment, left_out });
     }
-    let mut text = table(plan, segment);
-    let LeftOut { skipped, failed } = left_out.unwrap_or_default();
-    if skipped > 0 {
-        let _ = writeln!(text, "{:<10}{}, whose outputs exist", "skips", output::count(skipped, "file"));
-    }
-    if failed > 0 {
-        let _ = writeln!(text, "{:<10}{}", "fails", output::count(failed, "file"));
-    }
-    output::print(&text)
+    output::print(&(table(plan, segment) + &left_out.unwrap_or_default().rows("file")))
 }
 
 /// A plan as a table for people.

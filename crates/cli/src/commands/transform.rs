@@ -302,7 +302,8 @@ impl Run<'_> {
         let Run { verb, job, formats, machine, common, nothing, allow_mixed_keys } = self;
         warn_unauthenticated(&job, common);
         if stores::concerns(&source, &job) {
-            return stores::run(StoreRun { verb, job, formats, common, dry_run, nothing }, source, new_key);
+            let run = StoreRun { verb, job, formats, common, dry_run, nothing, allow_mixed_keys };
+            return stores::run(run, source, new_key);
         }
         let to_output = job.destination.as_deref() == Some(Path::new("-"));
         if dry_run && (to_output || matches!(source, Source::StandardInput)) {
@@ -324,7 +325,7 @@ impl Run<'_> {
         cipherloom::check(&tree, &job).with_context(name)?;
         let in_place = cipherloom::is_in_place(&tree, &job);
         if !allow_mixed_keys && !in_place {
-            key_places::refuse_mixed_keys(&tree, &job)?;
+            key_places::refuse_mixed_keys(cipherloom::find_other_key(&tree, &job).as_deref())?;
         }
         let threads = common.machine.threads;
         if dry_run {

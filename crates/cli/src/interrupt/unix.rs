@@ -5,7 +5,7 @@ use super::{DONE, IS_ASKED, RAISED};
 use crate::exit_code::{ExitCode, Interrupted};
 use crate::{output, terminal};
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level;
 use std::io::{self, PipeReader, PipeWriter};
@@ -68,7 +68,7 @@ pub fn has_come() -> Option<BorrowedFd<'static>> {
 /// The signals that were not ignored when the process began.
 fn heard() -> Vec<i32> {
     let ignored = ignored();
-    [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| ignored & bit(*signal) == 0).collect()
+    [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| ignored & bit(*signal) == 0).collect()
 }
 
 fn bit(signal: i32) -> u64 {
@@ -88,6 +88,11 @@ fn take(mut signals: Signals, wake: PipeWriter) {
         if signal == SIGTSTP {
             terminal::suspend();
             continue;
+        }
+        if signal == SIGQUIT {
+            // Ends the process as it does by itself, but for the terminal's echo.
+            terminal::restore();
+            let _ = signal_hook::low_level::emulate_default_handler(SIGQUIT);
         }
         let is_first = RAISED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         let is_asked = IS_ASKED.load(Ordering::SeqCst);

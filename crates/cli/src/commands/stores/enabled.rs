@@ -1,7 +1,8 @@
 //! A run over stores: the same words, events, progress and exit codes as one over folders.
 
-use super::{Source, StoreRun, plan, stream};
+use super::{Source, StoreRun, dry_run, plan, stream};
 use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
+use crate::commands::key_places;
 use crate::commands::keygen::FirstKey;
 use crate::commands::transform::style;
 use crate::exit_code::{self, ExitCode, usage};
@@ -10,7 +11,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::report::{Printer, Report, Style};
 use anyhow::Context;
-use cipherloom::{Error, Format, Links};
+use cipherloom::{Error, Format, Links, Summary};
 use cipherloom_stores::{Access, Errand, Inventory, Limits, Listing, Place, Work};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ pub fn show_plan(found: &Found, arguments: &PlanArguments) -> anyhow::Result<Exi
         limits.threads = threads.get();
     }
     let survey = found.0.survey(&limits)?;
-    plan::print(&plan::Planned::of_reading(&found.0, survey, &limits), arguments.json)?;
+    plan::print(&plan::Planned::of_reading(&found.0, survey, &limits), None, arguments.json)?;
     Ok(if survey.unlisted == 0 { ExitCode::Success } else { ExitCode::Partial })
 }
 
@@ -68,13 +69,15 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
         ));
     }
     let errand = errand(&run, &inventory)?;
-    if run.dry_run {
-        let survey = inventory.survey(&errand.limits)?;
-        plan::print(&plan::Planned::of_run(&inventory, Some(survey), &errand), run.common.json)?;
-        return Ok(if survey.unlisted == 0 { ExitCode::Success } else { ExitCode::Partial });
-    }
     let name = || output::printable(&address(&errand, &inventory));
     cipherloom_stores::check(&inventory, &errand).with_context(name)?;
+    if !run.allow_mixed_keys {
+        let other = cipherloom_stores::find_other_key(&inventory, &errand).with_context(name)?;
+        key_places::refuse_mixed_keys(other.as_deref())?;
+    }
+    if run.dry_run {
+        return dry_run::show(&run, &inventory, &errand);
+    }
     let interrupt = Interrupt::listen();
     new_key.write()?;
     let style = style(run.common);
@@ -97,19 +100,22 @@ pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow:
         Some(_) => interrupt::kept(errand.if_exists, new_key.is_made()),
         None => interrupt::NOT_READ,
     })?;
-    run.nothing
-        .of_run(
-            &summary,
-            &output::printable(&inventory.place().address()),
-            run.verb,
-            inventory.passed_over().excluded,
-        )
-        .inspect_err(|_| new_key.take_back())?;
+    refuse_nothing(&run, &inventory, &summary).inspect_err(|_| new_key.take_back())?;
     Ok(exit_code::of_summary(&summary))
 }
 
+/// Fails if the run found nothing to do.
+pub(super) fn refuse_nothing(
+    run: &StoreRun<'_>,
+    inventory: &Inventory,
+    summary: &Summary,
+) -> anyhow::Result<()> {
+    let place = output::printable(&inventory.place().address());
+    run.nothing.of_run(summary, &place, run.verb, inventory.passed_over().excluded)
+}
+
 /// What the user named as DST, or as SRC where nothing is written.
-fn address(errand: &Errand, inventory: &Inventory) -> std::path::PathBuf {
+pub(super) fn address(errand: &Errand, inventory: &Inventory) -> std::path::PathBuf {
     errand.destination.as_ref().unwrap_or(inventory.place()).address()
 }
 

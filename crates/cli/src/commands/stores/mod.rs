@@ -4,6 +4,8 @@
 #[cfg(not(feature = "stores"))]
 mod disabled;
 #[cfg(feature = "stores")]
+mod dry_run;
+#[cfg(feature = "stores")]
 mod enabled;
 #[cfg(feature = "stores")]
 mod plan;
@@ -39,6 +41,7 @@ pub struct StoreRun<'r> {
     pub common: &'r CommonArguments,
     pub dry_run: bool,
     pub nothing: Nothing,
+    pub allow_mixed_keys: bool,
 }
 
 /// Refuses what looks like an address and would be taken for a path: outputs would go to a folder named `s3:`.

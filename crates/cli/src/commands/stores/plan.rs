@@ -1,6 +1,7 @@
 //! `cipherloom plan` and `--dry-run` over stores: what would be read and written, how much at once, on which condition, and
 //! by how many requests.
 
+use crate::commands::dry_run::LeftOut;
 use crate::{escape, output};
 use cipherloom::IfExists;
 use cipherloom_stores::{Errand, Inventory, Limits, Survey, Work};
@@ -185,13 +186,20 @@ impl Planned {
     }
 }
 
-/// Prints it for people or for programs.
+/// Prints it for people or for programs. `left_out`: what the run would not do.
 ///
 /// # Errors
 /// If standard output does not take it.
-pub fn print(planned: &Planned, json: bool) -> anyhow::Result<()> {
-    if json {
-        return output::print_json(planned);
+pub fn print(planned: &Planned, left_out: Option<LeftOut>, json: bool) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Whole<'p> {
+        #[serde(flatten)]
+        planned: &'p Planned,
+        #[serde(flatten)]
+        left_out: Option<LeftOut>,
     }
-    output::print(&planned.table())
+    if json {
+        return output::print_json(&Whole { planned, left_out });
+    }
+    output::print(&(planned.table() + &left_out.unwrap_or_default().rows("object")))
 }
