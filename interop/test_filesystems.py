@@ -134,6 +134,17 @@ def test_outputs_get_their_names_in_the_way_that_there_is(tmp_path, key, tree, r
         assert made.returncode == tool.DONE and not temporaries(place.behind)
 
 
+def test_books_are_refused_before_the_work_where_names_are_not_safe(tmp_path, refusing):
+    book, keys = tmp_path / "book.pdf", tmp_path / "keys.json"
+    book.write_bytes(b"%PDF-1.7\n")
+    with Mounted(refusing, tmp_path, "noreplace", "link") as place:
+        encrypt = ["lcp", "encrypt", book, "--out", place.path / "out", "--key-file", keys]
+        done = tool.run(*encrypt, code=tool.FAILED)
+        assert "choose --if-exists overwrite" in tool.message(done)
+        assert not tool.read_tree(place.behind) and not keys.exists(), "known before any work is done"
+        tool.run(*encrypt, "--if-exists", "overwrite")
+
+
 def test_permissions_and_times_that_are_not_taken_are_counted(tmp_path, key, tree, refusing):
     with Mounted(refusing, tmp_path, "chmod", "utimens") as place:
         done = tool.run("encrypt", tree, place.path / "sealed", "--key", key, "--preserve", "modes")
@@ -155,14 +166,17 @@ def test_plaintext_that_keeps_its_temporary_name_is_told(tmp_path, key, refusing
         done = tool.run("decrypt", tmp_path / "sealed", place.path / "back", "--key", key, code=tool.FAILED)
         assert "temporary name" in tool.message(done), tool.message(done)
         assert len(temporaries(place.behind)) == 1
-    # The next run takes away what is left.
+    resumed = ("--key", key, "--if-exists", "skip")
     with Mounted(refusing, tmp_path) as place:
-        tool.run("decrypt", tmp_path / "sealed", place.path / "back", "--key", key, "--if-exists", "skip")
-        assert set(tool.read_tree(place.behind)) == {b"back/file"}
+        tool.run("decrypt", tmp_path / "sealed", place.path / "back", *resumed)
+        assert len(temporaries(place.behind)) == 1, "no lock tells here whether another host is writing it"
+    # The next run on a local file system takes away what is left.
+    tool.run("decrypt", tmp_path / "sealed", place.behind / "back", *resumed)
+    assert set(tool.read_tree(place.behind)) == {b"back/file"}
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_temporary_names_do_not_outlive_the_next_run(tmp_path, key, refusing, how):
+def test_temporary_names_do_not_outlive_the_next_local_run(tmp_path, key, refusing, how):
     plain = tool.write_tree(tmp_path / "plain", {"large": 60_000_000, "small": 10})
     with Mounted(refusing, tmp_path) as place:
         sealed = place.path / "sealed"
@@ -174,10 +188,12 @@ def test_temporary_names_do_not_outlive_the_next_run(tmp_path, key, refusing, ho
         running.wait(timeout=60)
         if how == signal.SIGINT:
             assert not temporaries(place.behind), "a run that can clean up does"
-        else:
-            assert temporaries(place.behind)
+        left = temporaries(place.behind)
+        assert bool(left) == (how == signal.SIGKILL)
         tool.run("encrypt", plain, sealed, "--key", key, "--if-exists", "skip")
-        assert set(tool.read_tree(sealed)) == {b"large", b"small"}
+        assert temporaries(place.behind) == left, "no lock tells here whether another host is writing it"
+    tool.run("encrypt", plain, place.behind / "sealed", "--key", key, "--if-exists", "skip")
+    assert set(tool.read_tree(place.behind / "sealed")) == {b"large", b"small"}
 
 
 def test_where_nothing_can_be_linked_outputs_are_renamed(tmp_path, key, tree):

@@ -229,3 +229,43 @@ def test_failed_notifications_are_sent_again(tmp_path, server):
     # Two books of one name are two for the shop too.
     assert sorted(told["alt_id"] for told in server.publications.values()) == ["a-book", "b-book", "other"]
     tool.run(*notify, "nobody", code=tool.KEY)
+
+
+def test_a_notification_counts_as_written_when_it_is_in_the_file(tmp_path, server):
+    def encrypt(number, file, *more, code=tool.DONE):
+        book, keys = tmp_path / f"{number}.epub", tmp_path / f"{number}.json"
+        book.write_bytes(SAMPLE.read_bytes())
+        done = tool.run("lcp", "encrypt", book, "--out", tmp_path / "out", "--key-file", keys, "--notify-file", file,
+                        *PUBLIC, *more, code=code)
+        return records(keys)[-1], tool.message(done)
+
+    lines = tmp_path / "lines"
+    first, _ = encrypt(1, lines)
+    assert first["notice"]["sent"] and json.loads(lines.read_text())["uuid"] == first["id"]
+    lost, said = encrypt(2, "/dev/full", code=tool.PARTIAL)
+    assert not lost["notice"]["sent"] and "notification file" in said and "1 NOT NOTIFIED" in said
+    # One is done whatever becomes of the other.
+    told, said = encrypt(3, "/dev/full", "--notify", server.url, code=tool.PARTIAL)
+    assert told["notice"]["sent"] and told["id"] in server.publications and "1 NOT NOTIFIED" in said
+    server.is_broken = True
+    written, _ = encrypt(4, lines, "--notify", server.url, code=tool.PARTIAL)
+    assert not written["notice"]["sent"]
+    assert json.loads(lines.read_text().splitlines()[-1])["uuid"] == written["id"]
+
+
+def test_only_a_file_is_skipped_as_an_output(tmp_path):
+    book, keys, words, out = tmp_path / "book.pdf", tmp_path / "keys.json", tmp_path / "words", tmp_path / "out"
+    book.write_bytes(b"%PDF-1.7\n")
+    words.write_text("open\n")
+    tool.run("lcp", "encrypt", book, "--out", out, "--key-file", keys)
+    licence = ["lcp", "license", out / "book.lcpdf", "--key-file", keys, "--passphrase-file", words, "--hint", "h",
+               "--provider", "https://p.example", "--cert", CERTIFICATE, "--private-key", PRIVATE_KEY, "--if-exists",
+               "skip", "--out"]
+    decrypt = ["lcp", "decrypt", out / "book.lcpdf", "--license", tmp_path / "l.lcpl", "--passphrase-file", words,
+               "--if-exists", "skip", "--out"]
+    tool.run(*licence, tmp_path / "l.lcpl")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for command in (licence, decrypt):
+        for taken in (out, tmp_path / "dangling"):
+            tool.run(*command, taken, code=tool.FAILED)
+        assert "skipped" in tool.message(tool.run(*command, words))

@@ -240,3 +240,14 @@ def test_thousands_from_a_manifest(tmp_path, protected, words):
     words.write_text("secret 117\n")
     tool.run("lcp", "check", tmp_path / "licences/117.lcpl", "--passphrase-file", words)
     tool.run("lcp", "check", tmp_path / "licences/118.lcpl", "--passphrase-file", words, code=tool.KEY)
+
+
+@pytest.mark.parametrize("curve", ["prime256v1", "secp384r1", "secp521r1"])
+@pytest.mark.parametrize("digest", ["sha256", "sha384", "sha512"])
+def test_every_curve_confirms_with_every_digest(tmp_path, protected, words, authority, curve, digest):
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", f"ec_paramgen_curve:{curve}", "-nodes", "-keyout",
+        tmp_path / "root.key", "-out", tmp_path / "root.pem", "-subj", "/O=Tests/CN=curve", "-days", "30")
+    run("openssl", "x509", "-req", "-in", authority / "rsa.csr", "-CA", tmp_path / "root.pem", "-CAkey",
+        tmp_path / "root.key", "-CAcreateserial", f"-{digest}", "-out", tmp_path / "leaf.pem", "-days", "30")
+    license(protected, words, tmp_path / "leaf.pem", authority / "rsa.key", "--out", tmp_path / "book.lcpl")
+    tool.run("lcp", "check", tmp_path / "book.lcpl", "--root-ca", tmp_path / "root.pem")

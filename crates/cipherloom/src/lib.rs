@@ -16,7 +16,7 @@
 //! - [`find_other_key`], [`find_other_key_by`]: whether the destination holds files under another key.
 //! - [`GivingUp`]: when a run ends early, for those who go through the entries themselves.
 //! - [`make_folders`], [`sync_parents`], [`sync_folders`], [`write_key_file`]: names and keys that outlive a power cut.
-//! - [`Draft`], [`open_file`], [`open_file_below`], [`on_workers`], [`on_watched_workers`]: outputs, inputs and threads
+//! - [`Draft`], [`Published`], [`open_file`], [`open_file_below`], [`on_workers`], [`on_watched_workers`]: outputs, inputs and threads
 //!   for those who write a format of their own.
 //! - [`Pieces`], [`SourceFile`]: the same translation for those who fetch and send the bytes themselves.
 //! - [`Observer`], [`Summary`]: what a run tells.
@@ -43,10 +43,10 @@ pub use error::{Cause, Error, ErrorClass, KeyFault, OutputFault, RunFault};
 pub use format::Format;
 pub use machine::Machine;
 pub use pipeline::{
-    Draft, GivingUp, IfExists, Job, Links, Pieces, SealedFile, SourceFile, Verdict, Work, Workspace, check,
-    find_other_key, find_other_key_by, is_in_place, make_folders, on_watched_workers, on_workers, open_file,
-    open_file_below, open_range, replace_key_file, run, sync_folders, sync_parents, translate_stream,
-    translate_to_file, write_key_file,
+    Draft, GivingUp, IfExists, Job, Links, Pieces, Published, SealedFile, SourceFile, Verdict, Work,
+    Workspace, check, find_other_key, find_other_key_by, is_in_place, make_folders, on_watched_workers,
+    on_workers, open_file, open_file_below, open_range, replace_key_file, run, sync_folders, sync_parents,
+    translate_stream, translate_to_file, write_key_file,
 };
 // For the command, whose standard output must not lose anything either.
 #[cfg(unix)]

@@ -105,6 +105,38 @@ fn files_that_do_not_open_are_told_each_where_others_do() {
 }
 
 #[test]
+fn a_resumed_run_goes_on_past_files_of_another_key() {
+    let (old, new, other) = (format(), format(), format());
+    let folder = tempfile::tempdir().unwrap();
+    let (sealed, opened) = (folder.path().join("sealed"), folder.path().join("opened"));
+    // Larger ones come first: one that an earlier run has done, those of another key, and the rest.
+    let mut files = Vec::new();
+    for (name, format, size, count) in
+        [("done", &new, 2 << 20, 1), ("stray", &other, 1 << 20, 25), ("rest", &old, 2000, 30)]
+    {
+        let plain = folder.path().join(name);
+        fs::create_dir(&plain).unwrap();
+        for index in 0..count {
+            fs::write(plain.join(format!("{name}-{index}")), vec![7; size]).unwrap();
+        }
+        let job = Job::new(Work::Encrypt(format), Some(sealed.clone()));
+        files.push(run(&plain, &job, 1, &Unobserved).files);
+    }
+    assert_eq!(files, [1, 25, 30]);
+    fs::create_dir(&opened).unwrap();
+    fs::write(opened.join("done-0"), b"by an earlier run").unwrap();
+    let decrypt = Job { if_exists: IfExists::Skip, ..Job::new(Work::Decrypt(&old), Some(opened)) };
+    let work = Work::Rekey { from: &old, to: &new };
+    let rekey = Job { if_exists: IfExists::Overwrite, ..Job::new(work, Some(sealed.clone())) };
+    for job in [decrypt, rekey] {
+        let listener = Listener::default();
+        let summary = run(&sealed, &job, 1, &listener);
+        assert_eq!((summary.files, summary.skipped, summary.failed, summary.untried), (30, 1, 25, 0));
+        assert_eq!(listener.errors.into_inner().unwrap().len(), 25);
+    }
+}
+
+#[test]
 fn what_ends_a_run_says_so() {
     let fault = Error::Run(RunFault::KeyOpensNothing { tried: 20 });
     assert!(fault.ends_run() && fault.is_authentication());

@@ -307,15 +307,25 @@ fn several_keys_with_tiny_segments_are_tried_without_a_fuss() {
 }
 
 #[test]
-fn a_chain_is_not_re_keyed() {
+fn an_unauthenticated_format_is_not_re_keyed() {
     let folder = tempfile::tempdir().unwrap();
     let source = sample(folder.path());
     let key = RawKey::from_bytes(&[1; 16]).unwrap();
-    let chain = Format::raw(Cipher::Aes128Cbc, &key, IvPolicy::Prefixed, Backend::best()).unwrap();
     let format = tink();
-    for (from, to) in [(&chain, &format), (&format, &chain)] {
-        let job = Job::new(Work::Rekey { from, to }, Some(folder.path().join("target")));
-        assert!(matches!(run(&source, &job), Err(Error::Chained)));
+    for cipher in [Cipher::Aes128Cbc, Cipher::Aes128Ctr] {
+        let raw = Format::raw(cipher, &key, IvPolicy::Prefixed, Backend::best()).unwrap();
+        let sealed = folder.path().join(format!("{cipher:?}"));
+        assert_eq!(run(&source, &Job::new(Work::Encrypt(&raw), Some(sealed.clone()))).unwrap().failed, 0);
+        for (from, to) in [(&raw, &format), (&format, &raw), (&raw, &raw)] {
+            let work = Work::Rekey { from, to };
+            let target = folder.path().join("target");
+            let refused = run(&sealed, &Job::new(work, Some(target.clone())));
+            assert!(matches!(refused, Err(Error::RekeyUnauthenticated)));
+            // In place a second run would take the new ciphertext for the old.
+            let in_place = Job { if_exists: IfExists::Overwrite, ..Job::new(work, Some(sealed.clone())) };
+            assert!(matches!(run(&sealed, &in_place), Err(Error::RekeyUnauthenticated)));
+            assert!(!target.exists());
+        }
     }
 }
 

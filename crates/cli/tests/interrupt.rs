@@ -116,6 +116,9 @@ fn a_signal_stops_the_protection_of_books() {
         let output = end(child);
         assert_stopped(&output, code, begin, "to resume, run again with --if-exists skip");
         assert!((1..OTHERS).contains(&complete()), "{}", complete());
+        let summary =
+            String::from_utf8_lossy(&output.stderr).contains(&format!("protected {} book", complete()));
+        assert!(summary, "{}", String::from_utf8_lossy(&output.stderr));
         let records = fs::read_to_string(folder.path().join("keys.jsonl")).unwrap();
         assert!(records.lines().count() >= complete(), "every book has its key");
     }

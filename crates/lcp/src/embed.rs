@@ -165,7 +165,7 @@ fn write_beside(
     let refused = |error| Error::io("copy the publication", error);
     // What a link leads to is replaced, not the link.
     let path = fs::canonicalize(path).map_err(refused)?;
-    let copy = Draft::begin(&path)?;
+    let copy = Draft::begin(&path, IfExists::Overwrite)?;
     let source = archive.source();
     let mut piece = vec![0; source.len().min(PIECE) as usize];
     let mut at = 0;
@@ -180,7 +180,7 @@ fn write_beside(
     take_attributes(copy.file(), file).map_err(refused)?;
     verify(copy.file())?;
     copy.sync()?;
-    copy.publish(IfExists::Overwrite)?;
+    copy.publish()?;
     Ok(cipherloom::sync_parents(&path, path.parent().unwrap_or(&path))?)
 }
 
@@ -237,10 +237,13 @@ fn is_perhaps_torn(error: &Error) -> bool {
     matches!(error, Error::TrailingBytes { .. } | Error::ZipDamaged { .. } | Error::NotAZip)
 }
 
-/// Cuts off what a crash left of an earlier append; false if there is no such thing.
+/// Cuts off what a crash left of an earlier append; false if there is no such thing, or no archive in front of it.
 fn cut_torn_tail(file: &File) -> Result<bool, Error> {
     let source = Source::of(file.try_clone().map_err(|error| Error::io("open the publication", error))?)?;
     let Some(len) = torn_at(&source)? else { return Ok(false) };
+    if Archive::read(source.cut_to(len)).is_err() {
+        return Ok(false);
+    }
     file.set_len(len)
         .and_then(|()| file.sync_data())
         .map_err(|error| Error::io("cut off a torn licence", error))?;

@@ -85,6 +85,20 @@ fn what_is_no_torn_licence_is_not_cut_off() {
 }
 
 #[test]
+fn nothing_is_cut_off_an_archive_that_is_damaged_in_front_of_it() {
+    let (_folder, path) = book();
+    let before = fs::read(&path).unwrap();
+    embed(&path, &sound(), IfExists::Overwrite).unwrap();
+    let mut torn = fs::read(&path).unwrap();
+    torn.truncate(before.len() + 100);
+    // The first local header.
+    torn[0] = b'X';
+    fs::write(&path, &torn).unwrap();
+    assert!(embed(&path, &sound(), IfExists::Overwrite).is_err());
+    assert!(fs::read(&path).unwrap() == torn);
+}
+
+#[test]
 fn a_publication_of_more_than_4_gibibytes_takes_one_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("film.epub");

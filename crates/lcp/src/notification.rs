@@ -65,7 +65,7 @@ pub struct Notice {
     pub description: String,
     /// Whether the server is expected to know the publication.
     pub update: bool,
-    /// Whether the server has been told.
+    /// Whether the server has been told; without one, whether this stands in the notification file.
     pub sent: bool,
 }
 

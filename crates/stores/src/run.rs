@@ -187,7 +187,7 @@ fn go_through(
 ///
 /// # Errors
 /// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`];
-/// [`Error::Location`] for re-keying in place without leave to replace.
+/// [`Error::RekeyUnauthenticated`]; [`Error::Location`] for re-keying in place without leave to replace.
 pub fn check(inventory: &Inventory, errand: &Errand) -> Result<(), Error> {
     is_in_place(inventory, errand).map(|_| ())
 }
@@ -208,10 +208,9 @@ fn check_credentials(inventory: &Inventory, errand: &Errand) -> Result<(), Error
 /// True if the outputs replace their sources.
 pub(crate) fn is_in_place(inventory: &Inventory, errand: &Errand) -> Result<bool, Error> {
     let work = errand.work.borrowed();
+    work.check_rekey()?;
     let is_rekey = matches!(errand.work, Work::Rekey { .. });
-    if work.sealing().is_some_and(|format| format.is_chained())
-        || (is_rekey && work.opening().is_some_and(|format| format.is_chained()))
-    {
+    if work.sealing().is_some_and(|format| format.is_chained()) {
         return Err(Error::Chained);
     }
     let Some(destination) = &errand.destination else { return Ok(false) };

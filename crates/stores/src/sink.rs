@@ -153,9 +153,9 @@ impl Target {
     pub(crate) async fn begin(&self) -> Result<Sink, Error> {
         let way = match self {
             Target::Nowhere => Way::Nowhere,
-            Target::File { root, relative, .. } => {
-                let (root, relative) = (root.clone(), relative.clone());
-                let begun = blocking(move || Draft::begin_below(&root, &relative)).await;
+            Target::File { root, relative, if_exists, .. } => {
+                let (root, relative, if_exists) = (root.clone(), relative.clone(), *if_exists);
+                let begun = blocking(move || Draft::begin_below(&root, &relative, if_exists)).await;
                 Way::File(Arc::new(begun.map_err(Error::of_destination)?))
             }
             Target::Object { bucket, key, origin, condition, .. } => {
@@ -203,17 +203,17 @@ impl Sink {
         match std::mem::replace(&mut self.way, Way::Nowhere) {
             Way::Nowhere => Ok(Ended::Done(len)),
             Way::File(draft) => {
-                let Target::File { relative, if_exists, touched, .. } = &self.target else {
+                let Target::File { relative, touched, .. } = &self.target else {
                     return Err(Error::NeitherFileNorFolder);
                 };
-                let (if_exists, durable) = (*if_exists, touched.is_some());
+                let durable = touched.is_some();
                 let draft =
                     Arc::into_inner(draft).expect("all parts are written before the output is finished");
                 blocking(move || {
                     if durable {
                         draft.sync()?;
                     }
-                    draft.publish(if_exists)
+                    draft.publish()
                 })
                 .await
                 .map_err(Error::of_destination)?;

@@ -95,8 +95,7 @@ impl<'r> Tally<'r> {
         if self.is_stopped && matches!(ended, Err(Error::Stopped)) {
             return;
         }
-        let is_done = matches!(ended, Ok(Ended::Done(_)));
-        match self.giving_up.judge(object, ended, is_done, self.observer.wants_every_event()) {
+        match self.giving_up.judge(object, ended, self.observer.wants_every_event()) {
             Verdict::TellOne(object, ended) => self.count(&object, &ended),
             Verdict::Tell(all) => all.iter().for_each(|(object, ended)| self.count(object, ended)),
             Verdict::TellOneFor(object, error, others) => {

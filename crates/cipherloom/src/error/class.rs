@@ -41,6 +41,7 @@ impl Error {
             | NoIterations
             | AssociatedDataUnsupported { .. }
             | Chained
+            | RekeyUnauthenticated
             | TooManySegments { .. }
             | NeitherFileNorFolder
             | Shard { .. }

@@ -85,6 +85,11 @@ pub enum Error {
     /// A chain (CBC) cannot be sealed segment by segment.
     #[error("a CBC stream is one chain and cannot be sealed by segments; seal it through its chain")]
     Chained,
+    /// A re-keying from or to a format that does not tell which key opens a file.
+    #[error(
+        "only the authenticated formats tink and cobblestone are re-keyed: in another one nothing tells which key a file opens with; decrypt, then encrypt"
+    )]
+    RekeyUnauthenticated,
     /// The stream would have more segments than its format can number.
     #[error(
         "the stream needs more than {limit} segments, which is all the format {format} can number; use a larger segment size or split the file"

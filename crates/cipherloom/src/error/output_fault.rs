@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum OutputFault {
     /// The file system has no way to name an output that could not replace another one.
     #[error(
-        "this file system can rename only by replacing, so a file that another program creates at the same moment could be lost; accept that with --non-atomic, or choose --if-exists overwrite"
+        "this file system can rename only by replacing, so a file that another program creates at the same moment could be lost; choose --if-exists overwrite, or accept that with --non-atomic where the command has it"
     )]
     NamesNotAtomic,
     /// A link of an encrypted tree could lead out of the output tree.

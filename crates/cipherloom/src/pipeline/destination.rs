@@ -48,14 +48,10 @@ enum Origin {
 /// Refuses a job whose source and destination contain each other, as [`super::run`] does before anything else.
 ///
 /// # Errors
-/// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`] for
-/// re-keying a format without segments.
+/// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`];
+/// [`Error::RekeyUnauthenticated`].
 pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
-    if let Work::Rekey { from, to } = job.work
-        && (from.is_chained() || to.is_chained())
-    {
-        return Err(Error::Chained);
-    }
+    job.work.check_rekey()?;
     match &job.destination {
         None => Ok(()),
         Some(_) if is_in_place(tree, job) => Ok(()),

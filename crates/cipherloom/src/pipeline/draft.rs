@@ -14,23 +14,26 @@ use std::path::{Component, Path, PathBuf};
 /// A file that has no name yet. Dropped, it is gone.
 #[derive(Debug)]
 pub struct Draft {
-    output: Output,
-    root: PathBuf,
+    pub(super) output: Output,
+    pub(super) root: PathBuf,
     /// The folder's path below the root; empty for the root itself.
-    below: PathBuf,
-    name: OsString,
+    pub(super) below: PathBuf,
+    pub(super) name: OsString,
+    pub(super) if_exists: IfExists,
 }
 
 impl Draft {
-    /// Begins the file that shall stand at `path`, in a folder that exists.
+    /// Begins the file that shall stand at `path`, in a folder that exists. `if_exists` says what to do in the end where the
+    /// name is taken.
     ///
     /// # Errors
-    /// [`Error::NeitherFileNorFolder`] if the path ends in no name; [`Error::Io`] if the folder takes no file.
-    pub fn begin(path: &Path) -> Result<Draft, Error> {
+    /// [`Error::NeitherFileNorFolder`] if the path ends in no name; [`Error::Io`] if the folder takes no file; [`Error::Output`]
+    /// where only replacing is known, and that is not wanted.
+    pub fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, Error> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let name = path.file_name().ok_or(Error::NeitherFileNorFolder)?;
-        let output = Target::root(parent)?.output(None)?;
-        Ok(Draft { output, root: parent.to_owned(), below: PathBuf::new(), name: name.to_owned() })
+        let output = begin_in(&Target::root(parent)?, if_exists)?;
+        Ok(Draft { output, root: parent.to_owned(), below: PathBuf::new(), name: name.to_owned(), if_exists })
     }
 
     /// Begins the file that shall stand at `relative` below the folder `root`, which exists; folders between them are made.
@@ -38,7 +41,7 @@ impl Draft {
     ///
     /// # Errors
     /// As [`Draft::begin`]; [`Error::LinkInDestination`]; [`Error::NeitherFileNorFolder`] if `relative` leads up or away.
-    pub fn begin_below(root: &Path, relative: &Path) -> Result<Draft, Error> {
+    pub fn begin_below(root: &Path, relative: &Path, if_exists: IfExists) -> Result<Draft, Error> {
         let (below, name) = divide(relative)?;
         let root_folder = Target::root(root)?;
         // Outputs come folder by folder: mostly it is there.
@@ -48,8 +51,8 @@ impl Draft {
             }
             opened => opened?,
         };
-        let output = folder.output(None)?;
-        Ok(Draft { output, root: root.to_owned(), below: below.to_owned(), name: name.to_owned() })
+        let output = begin_in(&folder, if_exists)?;
+        Ok(Draft { output, root: root.to_owned(), below: below.to_owned(), name: name.to_owned(), if_exists })
     }
 
     /// Whether a file stands at `relative` below the folder `root`, reached through no link. Anything else there is no
@@ -103,16 +106,21 @@ impl Draft {
     /// Gives the complete file its name, when the file system has accepted all that was written.
     ///
     /// # Errors
-    /// [`Error::OutputExists`] where the name is taken and may not be replaced; [`Error::Output`] where only replacing
-    /// is known; [`Error::Io`].
-    pub fn publish(self, if_exists: IfExists) -> Result<(), Error> {
+    /// [`Error::OutputExists`] where the name is taken and may not be replaced; [`Error::Io`].
+    pub fn publish(self) -> Result<(), Error> {
         self.output.accept_writes()?;
-        Target::root(&self.root)?.below(&self.below)?.name(self.output, &self.name, if_exists.into())
+        Target::root(&self.root)?.below(&self.below)?.name(self.output, &self.name, self.if_exists.into())
     }
 }
 
+/// An output without its name, where it can get one.
+fn begin_in(folder: &Target, if_exists: IfExists) -> Result<Output, Error> {
+    folder.may_name(if_exists.into())?;
+    folder.output(None)
+}
+
 /// The folder and the name of a relative path that leads down only.
-fn divide(relative: &Path) -> Result<(&Path, &OsStr), Error> {
+pub(super) fn divide(relative: &Path) -> Result<(&Path, &OsStr), Error> {
     let is_name = |component: Component<'_>| matches!(component, Component::Normal(_));
     match relative.file_name() {
         Some(name) if relative.components().all(is_name) => {
@@ -140,7 +148,8 @@ mod tests {
     fn a_draft_is_nothing_until_it_is_published() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("book.epub");
-        let draft = Draft::begin(&path).unwrap();
+        let begin = |if_exists| Draft::begin(&path, if_exists).unwrap();
+        let draft = begin(IfExists::Fail);
         draft.write_at(b"world", 6).unwrap();
         draft.write_at(b"hello ", 0).unwrap();
         let mut back = [0; 11];
@@ -148,11 +157,11 @@ mod tests {
         assert_eq!(&back, b"hello world");
         assert!(draft.read_at(&mut back, 1).is_err());
         assert!(!path.exists());
-        draft.publish(IfExists::Fail).unwrap();
+        draft.publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"hello world");
-        drop(Draft::begin(&path).unwrap());
-        assert!(matches!(Draft::begin(&path).unwrap().publish(IfExists::Skip), Err(Error::OutputExists)));
-        Draft::begin(&path).unwrap().publish(IfExists::Overwrite).unwrap();
+        drop(begin(IfExists::Overwrite));
+        assert!(matches!(begin(IfExists::Skip).publish(), Err(Error::OutputExists)));
+        begin(IfExists::Overwrite).publish().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
@@ -161,12 +170,13 @@ mod tests {
     #[cfg(unix)]
     fn a_draft_below_a_root_never_leaves_it() {
         let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let draft = Draft::begin_below(root.path(), Path::new("a/b/book.epub")).unwrap();
+        let draft = Draft::begin_below(root.path(), Path::new("a/b/book.epub"), IfExists::Fail).unwrap();
         draft.write_at(b"text", 0).unwrap();
-        draft.publish(IfExists::Fail).unwrap();
+        draft.publish().unwrap();
         assert_eq!(fs::read(root.path().join("a/b/book.epub")).unwrap(), b"text");
         std::os::unix::fs::symlink(outside.path(), root.path().join("link")).unwrap();
-        let begin = |relative| Draft::begin_below(root.path(), Path::new(relative)).map(|_| ());
+        let begin =
+            |relative| Draft::begin_below(root.path(), Path::new(relative), IfExists::Fail).map(|_| ());
         fs::write(outside.path().join("book"), b"").unwrap();
         for linked in ["link/book", "link/deep/book"] {
             assert!(matches!(begin(linked), Err(Error::LinkInDestination)), "{linked}");

@@ -15,7 +15,7 @@ const FILES_TRIED: usize = 20;
 #[derive(Debug)]
 pub struct GivingUp<K> {
     has_given_up: AtomicBool,
-    /// Whether the key has opened a file.
+    /// Whether the key has opened a file, or a file was skipped, which an earlier run has done with it.
     key_fits: AtomicBool,
     unopened: Mutex<Unopened<K>>,
 }
@@ -63,15 +63,8 @@ impl<K> GivingUp<K> {
         !self.has_given_up.swap(true, Ordering::Relaxed)
     }
 
-    /// Judges how an entry ended. `is_done`: it was processed, so the key fits. `tells_all`: every event is wanted, so that
-    /// none is held back.
-    pub fn judge<E>(
-        &self,
-        entry: K,
-        ended: Result<E, Error>,
-        is_done: bool,
-        tells_all: bool,
-    ) -> Verdict<K, E> {
+    /// Judges how an entry ended. `tells_all`: every event is wanted, so that none is held back.
+    pub fn judge<E>(&self, entry: K, ended: Result<E, Error>, tells_all: bool) -> Verdict<K, E> {
         match ended {
             Err(error) if error.ends_run() && !self.give_up() => Verdict::Wait,
             Err(error @ (Error::WrongKey { .. } | Error::FirstSegment))
@@ -79,7 +72,8 @@ impl<K> GivingUp<K> {
             {
                 self.judge_unopened(entry, error, tells_all)
             }
-            Ok(_) if is_done && !self.key_fits.swap(true, Ordering::Relaxed) => {
+            // A resumed run comes to the files that failed before, and skips the others.
+            Ok(_) if !self.key_fits.swap(true, Ordering::Relaxed) => {
                 let mut told: Vec<_> =
                     self.held().into_iter().map(|(entry, error)| (entry, Err(error))).collect();
                 told.push((entry, ended));

@@ -1,5 +1,6 @@
 //! A job: what to do with a tree and where its outputs go. Said once by the caller, read by every worker.
 
+use crate::Error;
 use crate::format::Format;
 use crate::machine::Machine;
 use crate::plan::{CipherCost, Operation, Plan, Request};
@@ -57,6 +58,20 @@ impl<'f> Work<'f> {
         match self {
             Work::Encrypt(format) | Work::Rekey { to: format, .. } => Some(format),
             Work::Decrypt(_) | Work::Verify(_) | Work::Copy => None,
+        }
+    }
+
+    /// Refuses to re-key from or to an unauthenticated format: a run that is repeated cannot tell which files it has done, and
+    /// would decrypt their new ciphertext with the old key.
+    ///
+    /// # Errors
+    /// [`Error::RekeyUnauthenticated`].
+    pub fn check_rekey(self) -> Result<(), Error> {
+        match self {
+            Work::Rekey { from, to } if !(from.is_authenticated() && to.is_authenticated()) => {
+                Err(Error::RekeyUnauthenticated)
+            }
+            _ => Ok(()),
         }
     }
 

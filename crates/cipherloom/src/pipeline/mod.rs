@@ -25,6 +25,7 @@ mod other_key;
 mod output;
 mod passage;
 mod pieces;
+mod published;
 mod queue;
 mod range;
 mod replaced_key;
@@ -50,6 +51,7 @@ pub use other_key::{find_other_key, find_other_key_by};
 #[cfg(unix)]
 pub use output::accept_writes;
 pub use pieces::{Pieces, Workspace};
+pub use published::Published;
 pub use range::{SealedFile, open_range};
 pub use replaced_key::replace_key_file;
 pub use single::translate_stream;

@@ -238,8 +238,7 @@ impl<'r> Worker<'r> {
         if matches!(ended, Err(Error::Stopped)) {
             return;
         }
-        let is_done = matches!(ended, Ok(Ended::Done(_)));
-        match self.run.giving_up.judge(index, ended, is_done, self.run.observer.wants_every_event()) {
+        match self.run.giving_up.judge(index, ended, self.run.observer.wants_every_event()) {
             Verdict::TellOne(index, ended) => self.run.tell(index, &ended),
             Verdict::Tell(all) => all.iter().for_each(|(index, ended)| self.run.tell(*index, ended)),
             Verdict::TellOneFor(index, error, others) => {

@@ -106,7 +106,7 @@ pub fn decrypt_unless(
     if !notes.problems.is_empty() {
         return Err(notes.problems);
     }
-    book.finish(notes.written, how.if_exists).map_err(|error| vec![error])?;
+    book.finish(notes.written).map_err(|error| vec![error])?;
     Ok(notes.decrypted)
 }
 
@@ -199,7 +199,7 @@ impl Book {
             parts.push(Part { entry: index, content, offset: end, stored_len, len });
             end += header + stored_len;
         }
-        Ok(Book { draft: Draft::begin(output)?, archive, key, parts, end })
+        Ok(Book { draft: Draft::begin(output, how.if_exists)?, archive, key, parts, end })
     }
 
     fn write(
@@ -270,7 +270,7 @@ impl Book {
         }
     }
 
-    fn finish(self, mut written: Vec<Written>, if_exists: IfExists) -> Result<(), Error> {
+    fn finish(self, mut written: Vec<Written>) -> Result<(), Error> {
         written.sort_unstable_by_key(|written| written.offset);
         let mut directory = Vec::new();
         for entry in &written {
@@ -280,7 +280,7 @@ impl Book {
         records::end_of_directory(written.len() as u64, self.end, len, &mut directory);
         self.draft.write_at(&directory, self.end)?;
         self.archive.source().check_unchanged()?;
-        Ok(self.draft.publish(if_exists)?)
+        Ok(self.draft.publish()?)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::keys::KeyRecord;
 use crate::licence::{Licence, Licensed, Signer, Terms, UserKey, issue};
 use crate::{Error, embed};
-use cipherloom::{Draft, IfExists};
+use cipherloom::{Draft, IfExists, Published};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,8 @@ pub enum Place {
 
 impl Place {
     /// The file that one licence takes.
-    fn path(&self) -> Option<&Path> {
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
         match self {
             Place::File(path) | Place::Publication(path) => Some(path),
             Place::Folder(_) => None,
@@ -78,12 +79,16 @@ pub fn issue_all_unless(
     for path in requests.iter().filter_map(|request| request.place.path()) {
         *takers.entry(path).or_default() += 1;
     }
+    let published = Published::default();
     let work = || {
         while !is_stopped() {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(request) = requests.get(number) else { return };
             let is_alone = request.place.path().is_none_or(|path| takers[path] == 1);
-            told(number, if is_alone { request.issue(signer, if_exists) } else { Err(Error::SameOutput) });
+            told(
+                number,
+                if is_alone { request.issue(signer, if_exists, &published) } else { Err(Error::SameOutput) },
+            );
         }
     };
     let workers = workers.get().min(requests.len()).max(1);
@@ -91,13 +96,15 @@ pub fn issue_all_unless(
 }
 
 impl Request<'_> {
-    fn issue(&self, signer: &Signer, if_exists: IfExists) -> Result<Issued, Error> {
+    fn issue(&self, signer: &Signer, if_exists: IfExists, published: &Published) -> Result<Issued, Error> {
         // Before the signature, which is the work.
         if let Place::File(path) = &self.place
             && if_exists != IfExists::Overwrite
-            && path.symlink_metadata().is_ok()
         {
-            return Err(cipherloom::Error::OutputExists.into());
+            let (folder, name) = divided(path);
+            if published.finds(folder, name)? || path.symlink_metadata().is_ok() {
+                return Err(cipherloom::Error::OutputExists.into());
+            }
         }
         let record = self.record;
         let licensed = Licensed {
@@ -111,9 +118,13 @@ impl Request<'_> {
         let licence = issue(&self.terms, &licensed, &self.user_key, signer)?;
         let id = licence.document().id.clone();
         let output = match &self.place {
-            Place::File(path) => write(&licence, path, if_exists)?,
-            Place::Folder(folder) => write(&licence, &folder.join(format!("{id}.lcpl")), if_exists)?,
+            Place::File(path) => write(&licence, path, if_exists, published)?,
+            Place::Folder(folder) => {
+                write(&licence, &folder.join(format!("{id}.lcpl")), if_exists, published)?
+            }
             Place::Publication(path) => {
+                let (folder, name) = divided(path);
+                published.finds(folder, name)?;
                 embed(path, &licence, if_exists)?;
                 path.clone()
             }
@@ -122,9 +133,20 @@ impl Request<'_> {
     }
 }
 
-fn write(licence: &Licence, path: &Path, if_exists: IfExists) -> Result<PathBuf, Error> {
-    let draft = Draft::begin(path)?;
+fn write(
+    licence: &Licence,
+    path: &Path,
+    if_exists: IfExists,
+    published: &Published,
+) -> Result<PathBuf, Error> {
+    let draft = Draft::begin(path, if_exists)?;
     draft.write_at(licence.text().as_bytes(), 0)?;
-    draft.publish(if_exists)?;
+    published.publish(draft)?;
     Ok(path.to_owned())
+}
+
+/// A path's folder, and its name in there.
+fn divided(path: &Path) -> (&Path, &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    (folder.unwrap_or(Path::new(".")), path.file_name().map_or(path, Path::new))
 }

@@ -132,25 +132,36 @@ fn algorithm(
     if key.algorithm != OID_KEY_TYPE_EC_PUBLIC_KEY {
         return None;
     }
-    let (curve, sha256, sha384) = (curve?, is(&OID_SIG_ECDSA_WITH_SHA256), is(&OID_SIG_ECDSA_WITH_SHA384));
-    let sha512 = is(&OID_SIG_ECDSA_WITH_SHA512);
-    if curve == OID_EC_P256 && sha256 {
-        Some(&signature::ECDSA_P256_SHA256_ASN1)
-    } else if curve == OID_EC_P256 && sha384 {
-        Some(&signature::ECDSA_P256_SHA384_ASN1)
-    } else if curve == OID_NIST_EC_P384 && sha256 {
-        Some(&signature::ECDSA_P384_SHA256_ASN1)
-    } else if curve == OID_NIST_EC_P384 && sha384 {
-        Some(&signature::ECDSA_P384_SHA384_ASN1)
-    } else if curve == OID_NIST_EC_P521 && sha256 {
-        Some(&signature::ECDSA_P521_SHA256_ASN1)
-    } else if curve == OID_NIST_EC_P521 && sha384 {
-        Some(&signature::ECDSA_P521_SHA384_ASN1)
-    } else if curve == OID_NIST_EC_P521 && sha512 {
-        Some(&signature::ECDSA_P521_SHA512_ASN1)
-    } else {
-        None
-    }
+    let curve = curve?;
+    let curves: [(_, [&'static dyn VerificationAlgorithm; 3]); 3] = [
+        (
+            OID_EC_P256,
+            [
+                &signature::ECDSA_P256_SHA256_ASN1,
+                &signature::ECDSA_P256_SHA384_ASN1,
+                &signature::ECDSA_P256_SHA512_ASN1,
+            ],
+        ),
+        (
+            OID_NIST_EC_P384,
+            [
+                &signature::ECDSA_P384_SHA256_ASN1,
+                &signature::ECDSA_P384_SHA384_ASN1,
+                &signature::ECDSA_P384_SHA512_ASN1,
+            ],
+        ),
+        (
+            OID_NIST_EC_P521,
+            [
+                &signature::ECDSA_P521_SHA256_ASN1,
+                &signature::ECDSA_P521_SHA384_ASN1,
+                &signature::ECDSA_P521_SHA512_ASN1,
+            ],
+        ),
+    ];
+    let (_, by_digest) = curves.into_iter().find(|(known, _)| *known == curve)?;
+    let digests = [OID_SIG_ECDSA_WITH_SHA256, OID_SIG_ECDSA_WITH_SHA384, OID_SIG_ECDSA_WITH_SHA512];
+    digests.iter().zip(by_digest).find(|(digest, _)| is(digest)).map(|(_, algorithm)| algorithm)
 }
 
 fn pss(hash: &Oid<'_>) -> Option<&'static dyn VerificationAlgorithm> {

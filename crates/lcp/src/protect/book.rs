@@ -70,11 +70,11 @@ pub(super) enum Begun {
 }
 
 impl Book {
-    /// Looks at a publication, and begins its output. `claim` says whether the output is this run's only one.
+    /// Looks at a publication, and begins its output.
     pub(super) fn begin(
         job: &Job,
         source: &Source,
-        claim: &dyn Fn(&Path) -> bool,
+        outputs: &naming::Outputs,
         known: &Known,
         read_back: &mut ReadBack<'_>,
     ) -> Result<Begun, (Error, Option<PathBuf>)> {
@@ -82,7 +82,7 @@ impl Book {
         let package =
             opened.and_then(|file| Package::survey(file, &source.path)).map_err(|error| (error, None))?;
         let output = naming::output_path(job, source, &package);
-        match naming::has_way(job, source, &output, claim) {
+        match naming::has_way(job, source, &output, outputs) {
             Ok(true) => {}
             Ok(false) => return Ok(Begun::Skipped(output)),
             Err(error) => return Err((error, Some(output))),
@@ -102,7 +102,7 @@ impl Book {
         named: Named,
         read_back: &mut ReadBack<'_>,
     ) -> Result<Book, Error> {
-        let draft = Draft::begin_below(&job.out, output.strip_prefix(&job.out).unwrap_or(&output))?;
+        let draft = Draft::begin_below(&job.out, naming::relative(job, &output), job.if_exists)?;
         let checksum = job.checksums.then(Checksum::new);
         let mut offset = 0;
         let mut places = Vec::with_capacity(package.parts.len());

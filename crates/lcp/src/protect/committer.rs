@@ -5,12 +5,13 @@
 //! share the next turn, so a run of many small books does not wait for the disk once for each.
 
 use super::event::{Event, Outcome, Tally};
+use super::naming::Outputs;
 use super::{Job, Source};
 use crate::Error;
 use crate::keys::{KeyFile, KeyRecord};
 use crate::package::Metadata;
 use cipherloom::Draft;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
 
 /// A book whose output is complete but for its name.
@@ -30,6 +31,7 @@ const MOST_IN_TURN: usize = 64;
 pub(super) struct Committer<'r> {
     pub(super) job: &'r Job,
     pub(super) tally: &'r Tally<'r>,
+    pub(super) outputs: &'r Outputs,
     pub(super) keys: KeyFile,
 }
 
@@ -39,6 +41,14 @@ impl Committer<'_> {
         while let Ok(first) = finished.recv() {
             let mut turn = vec![first];
             turn.extend(finished.try_iter().take(MOST_IN_TURN - 1));
+            // What cannot get its name leaves no record behind.
+            turn.retain(|book| match self.outputs.check(self.job, &book.output) {
+                Ok(()) => true,
+                Err(error) => {
+                    self.tell(&book.source, &book.output, Outcome::Failed(&error));
+                    false
+                }
+            });
             let kept = self.keys.append(turn.iter().map(|book| &book.record));
             for book in turn {
                 self.publish(book, &kept);
@@ -51,7 +61,8 @@ impl Committer<'_> {
         let published = match kept {
             Ok(()) => {
                 let synced = if self.job.durable { draft.sync() } else { Ok(()) };
-                synced.and_then(|()| draft.publish(self.job.if_exists)).map_err(Error::from)
+                let name = || self.outputs.published.publish(draft);
+                synced.and_then(|()| name()).map_err(Error::from)
             }
             Err(error) => Err(Error::KeyNotKept { reason: error.to_string() }),
         };
@@ -59,6 +70,10 @@ impl Committer<'_> {
             Ok(()) => Outcome::Done { record: &record, metadata: &metadata, encrypted, clear },
             Err(error) => Outcome::Failed(error),
         };
-        self.tally.tell(&Event { source: &source.path, output: Some(&output), bytes: source.size, outcome });
+        self.tell(&source, &output, outcome);
+    }
+
+    fn tell(&self, source: &Source, output: &Path, outcome: Outcome<'_>) {
+        self.tally.tell(&Event { source: &source.path, output: Some(output), bytes: source.size, outcome });
     }
 }

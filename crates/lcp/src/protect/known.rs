@@ -124,7 +124,7 @@ impl Known {
             description: package.metadata.description.clone(),
             // What is not there yet, it gets.
             update: identity.update || earlier.is_some(),
-            sent: recipient.url.is_none(),
+            sent: false,
         });
         Ok(Named { id, alt_id, key, output: absolute.filter(|path| path.to_str().is_some()), notice })
     }

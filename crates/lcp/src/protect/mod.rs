@@ -38,6 +38,7 @@ use cipherloom::{Backend, IfExists};
 use committer::Committer;
 use event::Tally;
 use known::Known;
+use naming::Outputs;
 use queue::Queue;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -108,12 +109,13 @@ pub struct Identity {
     pub recipient: Option<Recipient>,
 }
 
-/// Protects every publication of `job`. Returns when all have ended, well or not.
+/// Protects every publication of `job`. Returns when all have ended, well or not, or `observer` says that the run is to
+/// stop: what was not complete by then is in no count.
 ///
 /// # Errors
 /// With the path it is about, if nothing could be started at all: the key file is none or cannot be opened
 /// ([`KeyFile::open`]) or is one of the publications ([`Error::KeyFileIsSource`]), or the output folder cannot be made.
-/// If `observer` says that the run is to stop, [`cipherloom::Error::Stopped`]. What goes wrong with single publications is
+/// What goes wrong with single publications is
 /// told to `observer` and counted in the summary.
 pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (PathBuf, Error)> {
     let start = Instant::now();
@@ -127,20 +129,18 @@ pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (
     let tally = Tally::new(observer);
     let queue = Queue::new(job, plan);
     let (to_committer, finished) = channel();
-    let committer = Committer { job, tally: &tally, keys };
+    let outputs = Outputs::default();
+    let committer = Committer { job, tally: &tally, outputs: &outputs, keys };
     std::thread::scope(|scope| {
         std::thread::Builder::new()
             .spawn_scoped(scope, move || committer.work(&finished))
             .map_err(|error| Error::io("start the thread that names the outputs", error))?;
         let to_committer = to_committer;
-        let work = || Worker::new(job, plan, &queue, &tally, &known, to_committer.clone()).work();
+        let work = || Worker::new(job, plan, &queue, &tally, &known, &outputs, to_committer.clone()).work();
         cipherloom::on_watched_workers(plan.threads, &work, &|| _ = observer.is_stopped());
         Ok(())
     })
     .map_err(with_out)?;
-    if observer.is_stopped() {
-        return Err(with_out(cipherloom::Error::Stopped.into()));
-    }
     if job.durable {
         let folders = job.sources.iter().map(|source| source.folder.as_path()).collect::<HashSet<_>>();
         let made = folders.into_iter().filter(|folder| job.out.join(folder).is_dir());

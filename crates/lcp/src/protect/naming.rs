@@ -3,8 +3,31 @@
 use super::{Job, Source};
 use crate::Error;
 use crate::package::Package;
-use cipherloom::{Draft, IfExists};
+use cipherloom::{IfExists, Published};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The outputs of a run.
+#[derive(Default)]
+pub(super) struct Outputs {
+    /// Those that a book was begun for.
+    claimed: Mutex<HashSet<PathBuf>>,
+    /// Those that are there.
+    pub(super) published: Published,
+}
+
+impl Outputs {
+    /// Whether `output` is this run's only one of that name; from now on it is taken.
+    fn claim(&self, output: &Path) -> bool {
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner).insert(output.to_owned())
+    }
+
+    /// An error if the file system takes `output` for another output of this run.
+    pub(super) fn check(&self, job: &Job, output: &Path) -> Result<(), Error> {
+        Ok(self.published.check(&job.out, relative(job, output))?)
+    }
+}
 
 /// The output's path: the source's name with the extension of what it becomes.
 pub(super) fn output_path(job: &Job, source: &Source, package: &Package) -> PathBuf {
@@ -15,13 +38,8 @@ pub(super) fn output_path(job: &Job, source: &Source, package: &Package) -> Path
 }
 
 /// Whether the output is to be made; an error if it must not.
-pub(super) fn has_way(
-    job: &Job,
-    source: &Source,
-    output: &Path,
-    claim: &dyn Fn(&Path) -> bool,
-) -> Result<bool, Error> {
-    if !claim(output) {
+pub(super) fn has_way(job: &Job, source: &Source, output: &Path, outputs: &Outputs) -> Result<bool, Error> {
+    if !outputs.claim(output) {
         return Err(Error::SameOutput);
     }
     if is_same_place(output, &job.key_file) {
@@ -31,14 +49,19 @@ pub(super) fn has_way(
     if std::fs::canonicalize(output).is_ok_and(is_source) {
         return Err(cipherloom::Error::SameFile.into());
     }
+    outputs.check(job, output)?;
     // A link to somewhere takes the name as a file does, but is no output of an earlier run.
-    let relative = output.strip_prefix(&job.out).unwrap_or(output);
     match job.if_exists {
         IfExists::Overwrite => Ok(true),
-        IfExists::Skip if Draft::is_there(&job.out, relative) => Ok(false),
+        IfExists::Skip if outputs.published.finds(&job.out, relative(job, output))? => Ok(false),
         _ if output.symlink_metadata().is_ok() => Err(cipherloom::Error::OutputExists.into()),
         _ => Ok(true),
     }
+}
+
+/// The output's path below the output folder.
+pub(super) fn relative<'o>(job: &Job, output: &'o Path) -> &'o Path {
+    output.strip_prefix(&job.out).unwrap_or(output)
 }
 
 /// An error if the key file is one of the publications.

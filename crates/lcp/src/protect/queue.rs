@@ -3,8 +3,6 @@
 use super::book::Book;
 use super::plan::{MOST_PIECES, Plan};
 use super::{Job, Source};
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -58,8 +56,6 @@ struct State {
     /// Surveys under way, which may bring books to help with.
     surveys: usize,
     open: Vec<Arc<Book>>,
-    /// Outputs of this run.
-    claimed: HashSet<PathBuf>,
 }
 
 impl<'j> Queue<'j> {
@@ -99,11 +95,6 @@ impl<'j> Queue<'j> {
         if others_are_busy { MOST_PIECES } else { self.share(book) }
     }
 
-    /// Whether `output` is this run's only one of that name; from now on it is taken.
-    pub(super) fn claim(&self, output: &Path) -> bool {
-        self.lock().claimed.insert(output.to_owned())
-    }
-
     /// An even share of what is left, but enough to fill the AES unit half.
     fn share(&self, book: &Book) -> usize {
         if self.threads == 1 {
@@ -122,6 +113,7 @@ mod tests {
     use super::*;
     use cipherloom::{Backend, IfExists};
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::path::PathBuf;
 
     #[test]
     fn nobody_waits_for_a_survey_that_panicked() {

@@ -9,6 +9,7 @@ use super::event::{Event, Outcome, Tally};
 use super::fill::Scratch;
 use super::known::Known;
 use super::lane::Lane;
+use super::naming::Outputs;
 use super::plan::{MOST_PIECES, PIECE, Plan};
 use super::queue::{Queue, Survey, Task};
 use super::round::{Arena, encrypt};
@@ -24,6 +25,7 @@ pub(super) struct Worker<'r, 'j> {
     queue: &'r Queue<'j>,
     tally: &'r Tally<'r>,
     known: &'r Known,
+    outputs: &'r Outputs,
     finished: Sender<Finished>,
     arena: Arena,
     lanes: Vec<Option<Lane>>,
@@ -43,6 +45,7 @@ impl<'r, 'j> Worker<'r, 'j> {
         queue: &'r Queue<'j>,
         tally: &'r Tally<'r>,
         known: &'r Known,
+        outputs: &'r Outputs,
         finished: Sender<Finished>,
     ) -> Worker<'r, 'j> {
         Worker {
@@ -50,6 +53,7 @@ impl<'r, 'j> Worker<'r, 'j> {
             queue,
             tally,
             known,
+            outputs,
             finished,
             arena: Arena::new(plan.buffer_len),
             lanes: (0..MOST_PIECES).map(|_| None).collect(),
@@ -79,8 +83,7 @@ impl<'r, 'j> Worker<'r, 'j> {
     /// Looks at a publication; `None` if that was its end.
     fn open(&mut self, survey: Survey<'_, '_>) -> Option<Arc<Book>> {
         let source = survey.source;
-        let claim = |output: &std::path::Path| self.queue.claim(output);
-        let begun = Book::begin(self.job, source, &claim, self.known, &mut self.read_back);
+        let begun = Book::begin(self.job, source, self.outputs, self.known, &mut self.read_back);
         let tell = |output: Option<&std::path::Path>, outcome| {
             self.tally.tell(&Event { source: &source.path, output, bytes: source.size, outcome });
             None

@@ -123,12 +123,16 @@ impl Target {
     /// accepted: known before any work is done. Where outputs bear temporary names meanwhile, those that killed runs left
     /// here are removed.
     pub(in crate::pipeline) fn check_naming(&self, existing: Existing) -> Result<(), Error> {
-        let naming = self.naming()?;
-        naming.check(existing)?;
-        if naming != Naming::Unnamed {
+        self.may_name(existing)?;
+        if self.naming()? != Naming::Unnamed {
             self.remove_leftovers(Path::new(""));
         }
         Ok(())
+    }
+
+    /// The same, and nothing is removed.
+    pub(in crate::pipeline) fn may_name(&self, existing: Existing) -> Result<(), Error> {
+        self.naming()?.check(existing)
     }
 
     fn naming(&self) -> Result<Naming, Error> {

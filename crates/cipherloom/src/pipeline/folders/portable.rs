@@ -104,6 +104,11 @@ impl Target {
         Ok(())
     }
 
+    /// The same.
+    pub(in crate::pipeline) fn may_name(&self, _existing: Existing) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
     pub(in crate::pipeline) fn has_output(&self, name: &OsStr) -> bool {
         self.kind(name).is_some_and(|kind| kind.is_file())

@@ -264,6 +264,34 @@ fn leftovers_of_killed_runs_are_removed() {
     assert!(folder.path().join("final").exists());
 }
 
+/// One run's sweep never takes a file that another run has just created and not locked yet.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_new_output_is_no_leftover() {
+    use super::linux::{Target, TestedNaming};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = tempdir().unwrap();
+    let target = || Target::root(folder.path()).unwrap().with_naming(TestedNaming::Rename);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let target = target();
+            while !is_done.load(Ordering::Relaxed) {
+                target.remove_leftovers(Path::new(""));
+            }
+        });
+        let target = target();
+        let name_one = |_| {
+            let output = target.output(None)?;
+            target.name(output, OsStr::new("final"), IfExists::Overwrite.into())
+        };
+        let named: Result<Vec<()>, Error> = (0..3000).map(name_one).collect();
+        is_done.store(true, Ordering::Relaxed);
+        named.unwrap();
+    });
+    assert_eq!(names(&folder), ["final"]);
+}
+
 /// Where only replacing is known, nothing gets a name unless the user accepts that, or wants to replace.
 #[cfg(target_os = "linux")]
 #[test]

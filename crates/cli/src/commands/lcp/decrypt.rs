@@ -49,7 +49,11 @@ pub fn run(arguments: &LcpDecryptArguments) -> anyhow::Result<ExitCode> {
             }
             Ok(ExitCode::Success)
         }
-        Err(problems) if arguments.if_exists == IfExistsArgument::Skip && is_there(&problems) => {
+        Err(problems)
+            if arguments.if_exists == IfExistsArgument::Skip
+                && is_there(&problems)
+                && super::is_output(target) =>
+        {
             super::told_skipped(target, running)?;
             Ok(ExitCode::Success)
         }

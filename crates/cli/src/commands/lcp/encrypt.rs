@@ -86,12 +86,10 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         let (notifier, verdicts, untold) = (notifier.as_ref(), &verdicts, &untold);
         let send = move || {
             for told in told {
-                let answered = notifier.map_or(Ok(()), |notifier| notifier.notify(&told.record));
-                if let Err(error) = answered {
-                    untold.fetch_add(1, Ordering::Relaxed);
-                    let words = output::message(&error);
-                    let hint = "its key is in the key file; `lcp notify --pending` sends it again";
-                    verdicts.complain(&told.output, &format!("{words}; {hint}"));
+                let problems = notifier.map_or(Vec::new(), |notifier| notifier.notify(&told.record));
+                untold.fetch_add(u64::from(!problems.is_empty()), Ordering::Relaxed);
+                for problem in problems {
+                    verdicts.complain(&told.output, &output::message(&problem));
                 }
             }
         };
@@ -107,12 +105,12 @@ pub fn run(arguments: &LcpEncryptArguments) -> anyhow::Result<ExitCode> {
         };
         ended.map_err(|(path, error)| anyhow::Error::from(error).context(output::printable(&path)))
     });
-    let if_exists = if arguments.update { IfExistsArgument::Overwrite } else { arguments.if_exists };
-    interrupt.check(interrupt::kept(if_exists.into(), false))?;
     let mut summary = ended?;
     summary.failed += found.unlisted.len() as u64;
     let untold = untold.into_inner();
     verdicts.end(&summary, found.passed_over, untold, &arguments.key_file)?;
+    let if_exists = if arguments.update { IfExistsArgument::Overwrite } else { arguments.if_exists };
+    interrupt.check(interrupt::kept(if_exists.into(), false))?;
     Ok(code(&summary, untold))
 }
 

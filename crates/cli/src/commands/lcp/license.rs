@@ -55,7 +55,7 @@ fn one(arguments: &LcpLicenseArguments, publication: &Path, keys: &Keys<'_>) -> 
     });
     let issued = end.into_inner().ok().flatten().context("the licence was not made")?;
     let issued = match issued {
-        Err(error) if arguments.if_exists == IfExistsArgument::Skip && is_there(&error) => {
+        Err(error) if arguments.if_exists == IfExistsArgument::Skip && is_skipped(&error, &output) => {
             super::told_skipped(&output, &arguments.running)?;
             return Ok(ExitCode::Success);
         }
@@ -80,8 +80,12 @@ fn warn_if_over(rights: &Rights, place: &str) {
     }
 }
 
-fn is_there(error: &Error) -> bool {
-    matches!(error, Error::HasLicence | Error::Library(cipherloom::Error::OutputExists))
+fn is_skipped(error: &Error, output: &Path) -> bool {
+    match error {
+        Error::HasLicence => true,
+        Error::Library(cipherloom::Error::OutputExists) => super::is_output(output),
+        _ => false,
+    }
 }
 
 fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow::Result<ExitCode> {
@@ -121,7 +125,9 @@ fn many(arguments: &LcpLicenseArguments, path: &Path, keys: &Keys<'_>) -> anyhow
             let (row, name) = &rows[number];
             match result {
                 Ok(issued) => report.done(*row, Path::new(name), &issued),
-                Err(error) if skips && is_there(&error) => {
+                Err(error)
+                    if skips && is_skipped(&error, requests[number].place.path().unwrap_or(folder)) =>
+                {
                     report.skipped.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(error) => report.failed(*row, &error.into()),

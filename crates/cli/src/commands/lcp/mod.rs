@@ -16,6 +16,7 @@ use crate::arguments::{LcpArguments, LcpCommand, RunningArguments};
 use crate::escape::JsonPath;
 use crate::exit_code::ExitCode;
 use crate::output;
+use cipherloom::Draft;
 use serde_json::json;
 use std::path::Path;
 
@@ -28,6 +29,12 @@ pub fn run(arguments: &LcpArguments) -> anyhow::Result<ExitCode> {
         LcpCommand::Decrypt(arguments) => decrypt::run(arguments),
         LcpCommand::Inspect(arguments) => inspect::run(arguments),
     }
+}
+
+/// Whether a file stands there, which `--if-exists skip` may take for an output of an earlier run: no folder and no link.
+fn is_output(path: &Path) -> bool {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    path.file_name().is_some_and(|name| Draft::is_there(folder, Path::new(name)))
 }
 
 /// Tells that an output stays as it is, as `--if-exists skip` wants it.

@@ -8,12 +8,12 @@ use super::server::Server;
 use crate::arguments::{LcpEncryptArguments, LcpNotifyArguments, NotifyVersion};
 use crate::exit_code::{ExitCode, no_key, usage};
 use crate::output;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use cipherloom_lcp::{Generation, KeyFile, KeyRecord, Notice, Notification, Recipient};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use zeroize::Zeroizing;
@@ -46,17 +46,24 @@ impl Notifier {
         Ok(Some(Notifier { recipient, server, file, key_file, keys: Mutex::default() }))
     }
 
-    /// Writes and sends, and notes in the key file what was sent.
-    pub fn notify(&self, record: &KeyRecord) -> anyhow::Result<()> {
-        let Some(notice) = &record.notice else { return Ok(()) };
-        if let Some(file) = &self.file {
-            let body = Notification::new(record, notice).body;
-            let line = Zeroizing::new(format!("{}\n", *body));
-            let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            file.write_all(line.as_bytes()).context("cannot write the notification file")?;
-        }
-        let Some(server) = &self.server else { return Ok(()) };
-        server.notify(record, notice, false)?;
+    /// Writes and sends, one whatever becomes of the other, and notes in the key file what was sent, or without a server
+    /// what was written. Returns what went wrong.
+    pub fn notify(&self, record: &KeyRecord) -> Vec<anyhow::Error> {
+        let Some(notice) = &record.notice else { return Vec::new() };
+        let written = self.file.as_ref().map(|file| write_line(file, record, notice));
+        let sent = self.server.as_ref().map(|server| {
+            let sent = server.notify(record, notice, false);
+            sent.map_err(|error| {
+                let error = output::message(&error);
+                anyhow!("{error}; its key is in the key file; `lcp notify --pending` sends it again")
+            })
+        });
+        let is_told = sent.as_ref().or(written.as_ref()).is_none_or(|done| done.is_ok());
+        let noted = is_told.then(|| self.note_sent(record));
+        [written, sent, noted].into_iter().flatten().filter_map(Result::err).collect()
+    }
+
+    fn note_sent(&self, record: &KeyRecord) -> anyhow::Result<()> {
         let mut keys = self.keys.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let keys = match &mut *keys {
             Some(keys) => keys,
@@ -64,6 +71,22 @@ impl Notifier {
         };
         note_sent(keys, record)
     }
+}
+
+/// Adds a notification to the file, where it is when the key file says so.
+fn write_line(file: &Mutex<File>, record: &KeyRecord, notice: &Notice) -> anyhow::Result<()> {
+    let body = Notification::new(record, notice).body;
+    let line = Zeroizing::new(format!("{}\n", *body));
+    let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let synced = |file: &File| match file.sync_data() {
+        // A pipe or a terminal.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => Ok(()),
+        synced => synced,
+    };
+    let written = file.write_all(line.as_bytes()).and_then(|()| synced(&file));
+    written.context(
+        "cannot write the notification file; the key is in the key file, from which `lcp notify` tells a server",
+    )
 }
 
 /// What a run's records say of the server.
@@ -121,7 +144,7 @@ fn is_uuid(id: &str) -> bool {
 fn note_sent(keys: &mut KeyFile, record: &KeyRecord) -> anyhow::Result<()> {
     let notice = record.notice.clone().map(|notice| Notice { sent: true, ..notice });
     let sent = KeyRecord { notice, ..record.clone() };
-    keys.append([&sent]).context("the licence server was told, and the key file could not note it")
+    keys.append([&sent]).context("the notification went out, and the key file could not note it")
 }
 
 /// `cipherloom lcp notify`.

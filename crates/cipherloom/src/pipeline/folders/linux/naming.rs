@@ -1,12 +1,11 @@
 //! How an output gets its final name, found out before the first one is written: what a file system refuses at the end of
 //! the work is refused too late.
 
-use super::temporary::{Output, TemporaryName, may_link};
+use super::temporary::{Output, TemporaryName, create, may_link};
 use crate::pipeline::job::{Existing, IfExists};
 use crate::{Error, OutputFault};
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, fstat, linkat, openat, renameat_with};
+use rustix::fs::{AtFlags, Mode, RenameFlags, fstat, linkat, openat, renameat_with};
 use rustix::io::{Errno, retry_on_intr};
-use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,11 +58,8 @@ fn find_out(folder: &Arc<OwnedFd>) -> Result<Naming, Error> {
 
 /// Tries the ways that need temporary names on an empty file.
 fn with_names(folder: &Arc<OwnedFd>) -> Result<Naming, Error> {
-    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-    let create = |name: &OsStr| {
-        retry_on_intr(|| openat(folder, name, flags, Mode::from_raw_mode(0o600))).map(drop).map_err(refused)
-    };
-    let first = TemporaryName::take(folder, create)?;
+    // Open until the end: another run would take it for a leftover.
+    let (_file, first) = create(folder, Mode::from_raw_mode(0o600))?;
     // What is refused is told apart by nothing: kernels and file systems have many words for it.
     let renamed = TemporaryName::take(folder, |second| {
         renameat_with(folder, first.name(), folder, second, RenameFlags::NOREPLACE).map_err(refused)

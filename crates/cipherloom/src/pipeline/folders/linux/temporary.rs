@@ -6,8 +6,8 @@ use super::naming::Naming;
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, flock, linkat, openat,
-    renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, flock, fstatfs, linkat,
+    openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{CStr, OsStr};
@@ -38,15 +38,7 @@ impl Output {
 
     /// An output under a temporary name in `folder`.
     pub(super) fn named(folder: &Arc<OwnedFd>, mode: Mode, naming: Naming) -> Result<Output, Error> {
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-        let mut file = None;
-        let temporary = TemporaryName::take(folder, |name| {
-            let created = retry_on_intr(|| openat(folder, name, flags, mode)).map_err(refused)?;
-            mark_as_used(&created);
-            file = Some(created);
-            Ok(())
-        })?;
-        let file = file.expect("created with its name");
+        let (file, temporary) = create(folder, mode)?;
         Ok(Output::Named(file.into(), temporary, naming))
     }
 
@@ -92,15 +84,61 @@ fn refused(errno: Errno) -> Error {
     Error::io("create the output", errno.into())
 }
 
+/// A new file under a temporary name, marked as used. Between both steps another run may find it and remove it, so then
+/// there is another one.
+pub(super) fn create(folder: &Arc<OwnedFd>, mode: Mode) -> Result<(OwnedFd, TemporaryName), Error> {
+    const ATTEMPTS: usize = 32;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    for _ in 0..ATTEMPTS {
+        let mut created = None;
+        let temporary = TemporaryName::take(folder, |name| {
+            created = Some(retry_on_intr(|| openat(folder, name, flags, mode)).map_err(refused)?);
+            Ok(())
+        })?;
+        let file = created.expect("created with its name");
+        let is_there = || statat(folder, temporary.name(), AtFlags::SYMLINK_NOFOLLOW).is_ok();
+        if mark_as_used(&file) && is_there() {
+            return Ok((file, temporary));
+        }
+    }
+    Err(refused(Errno::BUSY))
+}
+
 /// Locks a file that bears a temporary name for as long as it is open, so that [`remove_leftovers`] of another run lets it
-/// be. Where the file system knows no locks, that does not remove it either.
-fn mark_as_used(file: impl AsFd) {
-    let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
+/// be. False if that has locked it. Where the file system knows no locks, nothing is removed either.
+fn mark_as_used(file: impl AsFd) -> bool {
+    flock(file, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
+}
+
+/// Whether a lock on a file in this folder is seen by everybody who has the folder: only if all of them are on this machine.
+/// Many file systems over a network, and most in user space, keep locks to themselves.
+fn has_common_locks(folder: &OwnedFd) -> bool {
+    /// ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, JFS, tmpfs, ramfs, overlayfs, FAT, exFAT, NTFS (ntfs3).
+    const LOCAL: [u32; 13] = [
+        0xef53,
+        0x5846_5342,
+        0x9123_683e,
+        0xf2f5_2010,
+        0xca45_1a4e,
+        0x2fc1_2fc1,
+        0x3153_464a,
+        0x0102_1994,
+        0x8584_58f6,
+        0x794c_7630,
+        0x4d44,
+        0x2011_bab0,
+        0x7366_746e,
+    ];
+    // Some systems have the number with a sign.
+    fstatfs(folder).is_ok_and(|found| LOCAL.contains(&(found.f_type as u32)))
 }
 
 /// Removes the files under temporary names that no run has open: their runs were killed, and they may hold plaintext.
-/// What cannot be read, locked or removed stays.
+/// What cannot be read, locked or removed stays, and so does everything where a lock does not say who has a file open.
 pub(super) fn remove_leftovers(folder: &OwnedFd) {
+    if !has_common_locks(folder) {
+        return;
+    }
     // Nothing is allocated for each name: a folder may have many, and few or none of these.
     let mut buffer = [MaybeUninit::uninit(); 8192];
     let mut items = RawDir::new(folder, &mut buffer);
