@@ -244,7 +244,7 @@ def test_names_that_the_destination_does_not_tell_apart_fail_by_name(s3, tmp_pat
         for if_exists in ("overwrite", "overwrite", "skip"):
             flags = ["--if-exists", if_exists]
             told = tool.message(s3.run("floor", f"s3://{bucket}/plain", disk / "back", *flags, code=tool.PARTIAL))
-            assert told.count("name collides with ") == 2, told
-            assert re.search(r'name collides with "?D/(File|file)', told), told
+            assert told.count('name collides with "') == 2, told
+            assert re.search(r'collides with "D/(File|file)" on the destination', told), told
             assert "2 FAILED" in told
             assert len(tool.read_tree(disk / "back")) == 3

@@ -45,7 +45,7 @@ pub struct EncryptArguments {
     #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with_all = ["passphrase_file", "key"])]
     pub recipient: Vec<String>,
     /// Encrypt even if DST holds files that do not open with this key. The check opens at most 16 files of DST; there is
-    /// none for stores, standard input and the formats openssl and raw
+    /// none for standard input and the formats openssl and raw
     #[arg(long)]
     pub allow_mixed_keys: bool,
     #[command(flatten)]
@@ -107,7 +107,7 @@ pub struct RekeyArguments {
     #[arg(long, value_name = "FILE")]
     pub to_passphrase_file: Option<PathBuf>,
     /// Encrypt even if DST holds files that do not open with the key of --to. The check opens at most 16 files of DST; there
-    /// is none for stores and standard input
+    /// is none for standard input
     #[arg(long)]
     pub allow_mixed_keys: bool,
     #[command(flatten)]
