@@ -29,7 +29,7 @@ const EXISTS: i32 = 17;
 const MISSING: i32 = 2;
 
 /// The library's messages name the command's options; these are what they are called here.
-const NAMES: [(&str, &str); 13] = [
+const NAMES: [(&str, &str); 14] = [
     ("--if-exists skip", "if_exists=\"skip\""),
     ("--if-exists overwrite", "if_exists=\"overwrite\""),
     ("leave --suffix out", "leave suffix out"),

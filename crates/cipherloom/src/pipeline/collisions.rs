@@ -15,8 +15,8 @@ use crate::tree::Tree;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// The tree's entries as far as their outputs' names are in use.
 pub(super) struct Collisions {
@@ -26,6 +26,9 @@ pub(super) struct Collisions {
     settled: Vec<AtomicU64>,
     /// What was learnt about folders in which a name was taken.
     folders: Mutex<HashMap<u32, Known>>,
+    /// How many entries wait for another one to be settled, and what wakes them.
+    waiting: AtomicUsize,
+    settlement: Condvar,
 }
 
 /// What is known about the names in one folder.
@@ -46,36 +49,68 @@ struct Known {
 impl Collisions {
     pub(super) fn new(entries: usize) -> Collisions {
         let none = || (0..entries.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        Collisions { used: none(), settled: none(), folders: Mutex::default() }
+        Collisions {
+            used: none(),
+            settled: none(),
+            folders: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            settlement: Condvar::new(),
+        }
     }
 
-    /// The entry's output is about to get its name: [`Collisions::settle`] follows.
-    pub(super) fn use_name(&self, index: u32) {
+    /// The entry's output is about to get its name, until [`BeingNamed::settle`] says whether it has.
+    pub(super) fn use_name(&self, index: u32) -> BeingNamed<'_> {
         set(&self.used, index);
+        BeingNamed { collisions: self, index, is_named: false }
     }
 
     /// Whether the entry's output has got the name that was about to be used.
-    pub(super) fn settle(&self, index: u32, is_named: bool) {
+    fn settle(&self, index: u32, is_named: bool) {
         if is_named {
             set(&self.settled, index);
         } else if !has(&self.settled, index) {
             self.used[index as usize / 64].fetch_and(!bit(index), Ordering::AcqRel);
+        }
+        // Whoever begins to wait looks once more after it has counted itself.
+        fence(Ordering::SeqCst);
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            let _folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+            self.settlement.notify_all();
         }
     }
 
     /// Fails if the output of this entry, whose name is taken in `folder`, is that of another entry too, and that one came
     /// first. Of two that come at once, the first in the tree is first. Else the name counts as used by this entry.
     pub(super) fn check(&self, tree: &Tree, job: &Job<'_>, index: u32, folder: &Target) -> Result<(), Error> {
-        while !self.check_now(tree, job, index, folder)? {
-            std::thread::yield_now();
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.check_now(&mut folders, tree, job, index, folder)? {
+            return Ok(());
         }
-        Ok(())
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        let checked = loop {
+            match self.check_now(&mut folders, tree, job, index, folder) {
+                Ok(false) => {
+                    folders = self.settlement.wait(folders).unwrap_or_else(PoisonError::into_inner);
+                }
+                Ok(true) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        checked
     }
 
     /// False if a later entry is just being named, which fails if it finds the name taken as well.
-    fn check_now(&self, tree: &Tree, job: &Job<'_>, index: u32, folder: &Target) -> Result<bool, Error> {
+    fn check_now(
+        &self,
+        folders: &mut HashMap<u32, Known>,
+        tree: &Tree,
+        job: &Job<'_>,
+        index: u32,
+        folder: &Target,
+    ) -> Result<bool, Error> {
         let directory = tree.entries[index as usize].directory;
-        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         let known = folders.entry(directory).or_insert_with(|| Known::of(tree, job, index, folder));
         if !known.is_exact {
             if !known.first.contains_key(&index) {
@@ -96,6 +131,26 @@ impl Collisions {
         set(&self.settled, index);
         set(&self.used, index);
         Ok(true)
+    }
+}
+
+/// An output that is just being named. Dropped before it is settled (a panic), it counts as not named.
+pub(super) struct BeingNamed<'c> {
+    collisions: &'c Collisions,
+    index: u32,
+    is_named: bool,
+}
+
+impl BeingNamed<'_> {
+    /// Whether the output has got its name.
+    pub(super) fn settle(mut self, is_named: bool) {
+        self.is_named = is_named;
+    }
+}
+
+impl Drop for BeingNamed<'_> {
+    fn drop(&mut self) {
+        self.collisions.settle(self.index, self.is_named);
     }
 }
 
@@ -193,22 +248,22 @@ mod tests {
             collisions
         };
         let collisions = one_file();
-        (0..2).for_each(|index| collisions.use_name(index));
-        let checked = |index| {
+        let [first, later] = [0, 1].map(|index| collisions.use_name(index));
+        let checked = |index, naming: BeingNamed<'_>| {
             let checked = collisions.check(&tree, &job, index, &target());
-            collisions.settle(index, checked.is_ok());
+            naming.settle(checked.is_ok());
             checked
         };
         std::thread::scope(|scope| {
-            let first = scope.spawn(|| checked(0));
-            let later = checked(1);
+            let first = scope.spawn(|| checked(0, first));
+            let later = checked(1, later);
             assert!(matches!(later, Err(Error::Run(RunFault::NameCollision { .. }))), "{later:?}");
             assert!(first.join().unwrap().is_ok());
         });
         // One that has the name keeps it, whichever it is.
         let collisions = one_file();
-        (0..2).for_each(|index| collisions.use_name(index));
-        collisions.settle(1, true);
+        let [_first, later] = [0, 1].map(|index| collisions.use_name(index));
+        later.settle(true);
         assert!(collisions.check(&tree, &job, 0, &target()).is_err());
     }
 }

@@ -205,9 +205,9 @@ impl<'r> Worker<'r> {
         let may_replace = || collisions.check(tree, job, index, folder);
         let naming = Naming { name, may_replace: &may_replace };
         // Before the name is there: who finds it taken looks here next.
-        collisions.use_name(index);
+        let being_named = collisions.use_name(index);
         let named = output.commit(folder, naming, &entry.attributes, &mut self.granted, job);
-        collisions.settle(index, named.is_ok());
+        being_named.settle(named.is_ok());
         match named {
             Ok(all_taken) => {
                 if !all_taken {
