@@ -64,6 +64,9 @@ pub struct DecryptArguments {
     pub tree: TreeArguments,
     #[command(flatten)]
     pub output: OutputArguments,
+    /// With --format raw: decrypt even what looks like a Tink stream, as one raw stream in 128 does
+    #[arg(long)]
+    pub assume_raw: bool,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]

@@ -1,5 +1,5 @@
 //! A raw stream has no mark, so that any file decrypts as one, to nonsense. Of a Tink stream the first byte alone is a mark,
-//! which one raw stream in 128 has too: several files that all have it are told from raw streams, a single one is not.
+//! which one raw stream in 128 has too: that is refused unless the user insists.
 
 use super::sources::Source;
 use crate::arguments::{FormatArguments, FormatName};
@@ -10,13 +10,14 @@ use cipherloom::{Entry, Tree};
 use std::fs::File;
 use std::io::{self, Read};
 
-/// How many files are looked at, and from how many on they are believed.
+/// How many files are looked at.
 const FILES: usize = 8;
-const BELIEVED: usize = 3;
 
-/// Refuses to decrypt as raw what are Tink streams, and warns where they look so.
-pub fn refuse_tink(arguments: &FormatArguments, source: &Source) -> anyhow::Result<()> {
-    let (FormatName::Raw, Source::Tree(tree)) = (arguments.format, source) else { return Ok(()) };
+/// Refuses to decrypt as raw what looks like Tink streams, unless `assume_raw`.
+pub fn refuse_tink(arguments: &FormatArguments, assume_raw: bool, source: &Source) -> anyhow::Result<()> {
+    let (FormatName::Raw, Source::Tree(tree), false) = (arguments.format, source, assume_raw) else {
+        return Ok(());
+    };
     let step = tree.entries.len().div_ceil(FILES).max(1);
     let sample: Vec<&Entry> = tree.entries.iter().step_by(step).collect();
     let looks_so = |entry: &&Entry| is_tink(tree, entry).unwrap_or(false);
@@ -24,16 +25,10 @@ pub fn refuse_tink(arguments: &FormatArguments, source: &Source) -> anyhow::Resu
         return Ok(());
     }
     let path = output::printable(&tree.root.join(tree.relative_path(sample[0])));
-    if sample.len() >= BELIEVED {
-        return Err(usage(format!(
-            "{path}: this and other files begin as Tink streams do, and as raw ones would come out as nonsense; \
-             --format tink opens them"
-        )));
-    }
-    output::warn(format_args!(
-        "{path}: begins as a Tink stream does, which as a raw one comes out as nonsense; --format tink would open it"
-    ));
-    Ok(())
+    Err(usage(format!(
+        "{path}: begins as a Tink stream does, which --format tink opens and raw turns into nonsense; if it is raw all the \
+         same, insist with --assume-raw"
+    )))
 }
 
 fn is_tink(tree: &Tree, entry: &Entry) -> io::Result<bool> {

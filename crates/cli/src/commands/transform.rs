@@ -78,7 +78,7 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
     let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
     let source = Source::look(&arguments.tree, &arguments.common.stores)?;
     keys::refuse_guessed_iterations(&arguments.format)?;
-    raw_source::refuse_tink(&arguments.format, &source)?;
+    raw_source::refuse_tink(&arguments.format, arguments.assume_raw, &source)?;
     let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
     let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
     Secrets::of(&arguments.format, &[]).refuse_replacing(source.tree(), &job)?;
