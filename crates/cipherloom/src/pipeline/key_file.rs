@@ -41,9 +41,17 @@ pub fn write_key_file(path: &Path, contents: &[u8]) -> Result<(), Error> {
 fn in_words(action: &'static str, error: Error) -> Error {
     match error {
         Error::Io { source, .. } => Error::io(action, source),
-        Error::OutputExists => Error::io(action, io::ErrorKind::AlreadyExists.into()),
+        Error::OutputExists => Error::io(action, taken()),
         other => other,
     }
+}
+
+/// With the system's number where it has one: Python chooses the exception by it.
+fn taken() -> io::Error {
+    #[cfg(unix)]
+    return rustix::io::Errno::EXIST.into();
+    #[cfg(not(unix))]
+    io::ErrorKind::AlreadyExists.into()
 }
 
 #[cfg(unix)]
