@@ -82,7 +82,7 @@ def test_books_and_licences_that_differ_by_case_never_share_a_place(tmp_path, fo
     for number, if_exists in enumerate(["overwrite", "overwrite", "skip"]):
         done = tool.run("lcp", "encrypt", books, "--out", folding_disk / "out", "--if-exists", if_exists,
                         "--key-file", tmp_path / f"keys-{number}.json", code=tool.PARTIAL)
-        assert tool.message(done).count("does not tell this name from") == 1, tool.message(done)
+        assert tool.message(done).count("name collides with") == 1, tool.message(done)
         assert len(os.listdir(folding_disk / "out")) == 2
     licences, rows = folding_disk / "licences", tmp_path / "rows.csv"
     rows.write_text("publication,output\n" + "".join(f"other.lcpdf,{name}.lcpl\n" for name in ("A", "a", "b")))
@@ -93,6 +93,6 @@ def test_books_and_licences_that_differ_by_case_never_share_a_place(tmp_path, fo
                         "--passphrase-file", words, "--hint", "h", "--provider", "https://p.example",
                         "--cert", certificates / "cert-edrlab-test.pem", "--if-exists", if_exists,
                         "--private-key", certificates / "privkey-edrlab-test.pem", code=tool.PARTIAL)
-        assert tool.message(done).count("does not tell this name from") == 1, tool.message(done)
+        assert tool.message(done).count("name collides with") == 1, tool.message(done)
         made.append([path.read_bytes() for path in sorted(licences.iterdir())])
     assert [len(texts) for texts in made] == [2, 2, 2] and made[0] != made[1] == made[2]
