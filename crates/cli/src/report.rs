@@ -245,11 +245,15 @@ impl<'s> Report<'s> {
             (hard_links, "hard link"),
             (holes, "file with holes"),
             (set_id, "set-id or sticky bit"),
+            (self.summary.extended_attributes, "file with extended attributes"),
         ]
         .into_iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, what)| match what {
             "file with holes" if number > 1 => format!("{number} files with holes"),
+            "file with extended attributes" if number > 1 => {
+                format!("{number} files with extended attributes")
+            }
             _ => output::count(number, what),
         })
         .collect();

@@ -70,5 +70,7 @@ class Report(Failures):
     """Wall time."""
     attributes_refused: int = 0
     """Outputs and folders whose permissions or time the file system did not take; their content is complete."""
+    extended_attributes: int = 0
+    """Files to be encrypted whose extended attributes (access control lists among them) their outputs lack."""
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     """The files that failed, by path."""

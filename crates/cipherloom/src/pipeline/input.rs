@@ -68,6 +68,27 @@ impl Input {
     }
 }
 
+/// Whether a file has extended attributes (access control lists are some): outputs do not get them. The label that SELinux
+/// gives every file does not count.
+#[cfg(target_os = "linux")]
+pub(super) fn has_extended_attributes(file: &File) -> bool {
+    let mut names = [0; 1024];
+    match rustix::fs::flistxattr(file, &mut names[..]) {
+        Ok(len) => {
+            let mut names = names[..len].split(|byte| *byte == 0);
+            names.any(|name| !name.is_empty() && name != b"security.selinux")
+        }
+        Err(rustix::io::Errno::RANGE) => true,
+        Err(_) => false,
+    }
+}
+
+/// There these are not looked at.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn has_extended_attributes(_file: &File) -> bool {
+    false
+}
+
 #[cfg(unix)]
 pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
@@ -126,5 +147,14 @@ mod tests {
         writer.set_modified(listed.modified.unwrap()).unwrap();
         assert_eq!(writer.metadata().unwrap().modified().ok(), listed.modified);
         assert!(matches!(open().check_unchanged(false), Err(Error::SourceChanged)));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn extended_attributes_are_noticed() {
+        let file = tempfile::tempfile_in(std::env::current_dir().unwrap()).unwrap();
+        assert!(!has_extended_attributes(&file));
+        rustix::fs::fsetxattr(&file, "user.note", b"words", rustix::fs::XattrFlags::empty()).unwrap();
+        assert!(has_extended_attributes(&file));
     }
 }

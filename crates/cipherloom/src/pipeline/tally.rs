@@ -16,6 +16,7 @@ pub(super) struct Tally {
     failed: AtomicU64,
     unauthentic: AtomicU64,
     attributes_refused: AtomicU64,
+    extended_attributes: AtomicU64,
 }
 
 impl Tally {
@@ -46,6 +47,10 @@ impl Tally {
         self.attributes_refused.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn count_extended_attributes(&self) {
+        self.extended_attributes.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// An entry that the key did not open, which is not told by itself.
     pub(super) fn fail_unopened(&self) {
         self.ended.fetch_add(1, Ordering::Relaxed);
@@ -70,6 +75,7 @@ impl Tally {
             untried: 0,
             links,
             attributes_refused: get(&self.attributes_refused),
+            extended_attributes: get(&self.extended_attributes),
             seconds,
         }
     }

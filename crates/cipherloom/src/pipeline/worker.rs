@@ -6,8 +6,8 @@ use super::collisions::Collisions;
 use super::folders::{Folders, Granted};
 use super::giving_up::{GivingUp, Verdict};
 use super::in_place::is_done;
-use super::input::Input;
-use super::job::{IfExists, Job};
+use super::input::{Input, has_extended_attributes};
+use super::job::{IfExists, Job, Work};
 use super::output::{Naming, Output};
 use super::passage::Passage;
 use super::queue::Queue;
@@ -160,6 +160,9 @@ impl<'r> Worker<'r> {
             output = Some(made.map_err(Error::of_destination)?);
         }
         let file = folder.source.input(&entry.name, tree.is_single_file)?;
+        if matches!(job.work, Work::Encrypt(_)) && has_extended_attributes(&file) {
+            self.run.tally.count_extended_attributes();
+        }
         Ok(Some((Input::new(file, entry.size, &entry.attributes), output)))
     }
 

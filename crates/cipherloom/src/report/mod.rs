@@ -85,6 +85,9 @@ pub struct Summary {
     /// Outputs and folders whose permissions or time the file system did not take; their content is complete.
     #[serde(skip_serializing_if = "is_zero")]
     pub attributes_refused: u64,
+    /// Files to be encrypted whose extended attributes (access control lists among them) their outputs lack. Counted on Linux.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub extended_attributes: u64,
     /// Wall time in seconds.
     pub seconds: f64,
 }
