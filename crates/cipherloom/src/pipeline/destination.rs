@@ -13,6 +13,7 @@ use super::job::{IfExists, Job, Links, Work};
 use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
 use crate::report::{Event, Observer, Outcome};
+use crate::tree::address::resolve;
 use crate::tree::{Directory, Tree};
 use crate::{Error, OutputFault, RunFault};
 use std::collections::{BTreeMap, HashMap};
@@ -256,17 +257,6 @@ fn refuse_nesting(source: &Path, destination: &Path) -> Result<(), Error> {
         return Err(Error::SourceInsideDestination);
     }
     Ok(())
-}
-
-/// The absolute path without links, of a path whose last parts may not exist yet.
-fn resolve(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    for ancestor in absolute.ancestors() {
-        if let (Ok(real), Ok(rest)) = (fs::canonicalize(ancestor), absolute.strip_prefix(ancestor)) {
-            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
-        }
-    }
-    absolute
 }
 
 /// Makes the tree's links again, if the job wants that; returns how many.

@@ -5,6 +5,7 @@ use super::key_file::write_key_file;
 use super::stable::sync_parents;
 use crate::Error;
 use crate::key::{SECRET_LIMIT, read_secret};
+use crate::tree::temporary_name;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -23,8 +24,7 @@ pub fn replace_key_file(path: &Path, contents: &[u8]) -> Result<PathBuf, Error> 
     if !metadata.is_file() {
         return Err(refused(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file")));
     }
-    let random = getrandom::u64().map_err(Error::Random)?;
-    let temporary = path.with_file_name(format!(".cipherloom-{random:016x}"));
+    let temporary = path.with_file_name(temporary_name()?);
     write_key_file(&temporary, contents)?;
     let replaced = take_attributes(&temporary, &metadata)
         .and_then(|()| keep(path))

@@ -10,7 +10,8 @@
 //!
 //! A scheme is that of RFC 3986, section 3.1, with letters and digits alone: names of folders that look like more are paths.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// The scheme and what follows `://`; `None` for a path.
 #[must_use]
@@ -33,6 +34,18 @@ pub fn without_scheme(place: &Path) -> &Path {
         Some(("file", folder)) if folder.starts_with('/') => Path::new(folder),
         _ => place,
     }
+}
+
+/// The absolute path without links, of a path whose last parts may not exist yet.
+#[must_use]
+pub fn resolve(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for ancestor in absolute.ancestors() {
+        if let (Ok(real), Ok(rest)) = (fs::canonicalize(ancestor), absolute.strip_prefix(ancestor)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    absolute
 }
 
 #[cfg(test)]

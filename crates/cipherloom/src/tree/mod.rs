@@ -11,12 +11,14 @@ mod items;
 mod named;
 mod selection;
 mod shard;
+mod temporary;
 mod walk;
 
 pub use dropped::Dropped;
 pub use selection::Selection;
 pub use shard::Shard;
-pub(crate) use walk::{attributes, changed, is_temporary};
+pub(crate) use temporary::{is_temporary, temporary_name};
+pub(crate) use walk::{attributes, changed};
 
 use crate::Error;
 use std::ffi::{OsStr, OsString};

@@ -1,7 +1,8 @@
 //! A tree of files that are known by name: a share of a larger tree that somebody else has listed.
 
 use super::dropped::{Dropped, Process};
-use super::walk::{attributes, empty_tree, is_temporary};
+use super::temporary::is_temporary;
+use super::walk::{attributes, empty_tree};
 use super::{Attributes, Directory, Entry, Link, Tree, Unlisted};
 use crate::Error;
 use std::collections::HashMap;

@@ -2,6 +2,7 @@
 
 use super::dropped::{Dropped, Process};
 use super::items::{Items, Kind, Look};
+use super::temporary::is_temporary;
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
 use std::ffi::{OsStr, OsString};
@@ -178,12 +179,6 @@ fn add(
         }
     }
     Ok(())
-}
-
-/// Whether the pipeline gave this name to an output that was not complete.
-pub(crate) fn is_temporary(name: &OsStr) -> bool {
-    let digits = name.as_encoded_bytes().strip_prefix(b".cipherloom-");
-    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 pub(crate) fn attributes(metadata: &Metadata) -> Attributes {

@@ -83,7 +83,7 @@ impl Secrets {
             return Ok(());
         }
         // Outputs go through no link, so that a secret which one of them replaces has its name.
-        let resolved: Vec<PathBuf> = self.0.iter().map(|(_, path)| resolve(path)).collect();
+        let resolved: Vec<PathBuf> = self.0.iter().map(|(_, path)| address::resolve(path)).collect();
         let names: Vec<&OsStr> = resolved.iter().filter_map(|path| path.file_name()).collect();
         let of_entry = |entry: &Entry| {
             job.names_output(&entry.name).map(|name| tree.relative_path(entry).with_file_name(name))
@@ -172,13 +172,14 @@ fn is_inside(path: &Path, tree: &Path) -> bool {
     if tree == Path::new("-") || address::is_address(tree) {
         return false;
     }
-    let (path, tree) = (resolve(path), resolve(tree));
+    let (path, tree) = (address::resolve(path), address::resolve(tree));
     path != tree && path.starts_with(&tree)
 }
 
 /// Whether both paths lead to one file, or would. A file system may know a file by several names.
 fn is_same_file(one: &Path, other: &Path) -> bool {
-    resolve(one) == resolve(other) || identity(one).is_some_and(|one| identity(other) == Some(one))
+    address::resolve(one) == address::resolve(other)
+        || identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 #[cfg(unix)]
@@ -191,15 +192,4 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 #[cfg(not(unix))]
 fn identity(_path: &Path) -> Option<(u64, u64)> {
     None
-}
-
-/// The absolute path without links; its last parts need not exist.
-fn resolve(path: &Path) -> PathBuf {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    for ancestor in absolute.ancestors() {
-        if let (Ok(real), Ok(rest)) = (fs::canonicalize(ancestor), absolute.strip_prefix(ancestor)) {
-            return real.join(rest);
-        }
-    }
-    absolute
 }

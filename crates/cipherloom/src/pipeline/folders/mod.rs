@@ -224,6 +224,3 @@ impl Granted {
         Ok(matches)
     }
 }
-
-/// Where a name for a temporary file begins; a listing of the destination shows whose it is.
-const TEMPORARY_PREFIX: &str = ".cipherloom-";

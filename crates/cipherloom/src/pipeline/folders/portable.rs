@@ -2,9 +2,10 @@
 //! their final folder and renamed. Each step of a path is looked at just before it is taken, which leaves a moment in
 //! which somebody else may put a link there.
 
-use super::{Ending, Identity, MadeFolder, Opened, TEMPORARY_PREFIX};
+use super::{Ending, Identity, MadeFolder, Opened};
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
+use crate::tree::temporary_name;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -155,8 +156,9 @@ impl Target {
     /// A new output under a temporary name, with these permissions (or a new file's usual ones) as far as the process's
     /// umask lets them through.
     pub(in crate::pipeline) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
+        let name = temporary_name()?;
         let mut builder = tempfile::Builder::new();
-        builder.prefix(TEMPORARY_PREFIX);
+        builder.prefix(&name).rand_bytes(0);
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(super::file_mode(permissions)));
         #[cfg(not(unix))]

@@ -1,10 +1,10 @@
 //! An output without its name, and the temporary names for where there must be one: on file systems that know no unnamed
 //! files, and for a moment when something is replaced.
 
-use super::super::TEMPORARY_PREFIX;
 use super::naming::Naming;
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
+use crate::tree::{is_temporary, temporary_name};
 use rustix::fs::{
     AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, flock, fstatfs, linkat,
     openat, renameat, renameat_with, statat, unlinkat,
@@ -15,6 +15,7 @@ use std::fs::File;
 use std::io::Write;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An output that does not bear its name yet; gone if dropped.
@@ -143,7 +144,7 @@ pub(super) fn remove_leftovers(folder: &OwnedFd) {
     let mut buffer = [MaybeUninit::uninit(); 8192];
     let mut items = RawDir::new(folder, &mut buffer);
     while let Some(Ok(item)) = items.next() {
-        if !is_temporary(item.file_name().to_bytes()) {
+        if !is_temporary(OsStr::from_bytes(item.file_name().to_bytes())) {
             continue;
         }
         let name = item.file_name();
@@ -157,12 +158,6 @@ pub(super) fn remove_leftovers(folder: &OwnedFd) {
             let _ = unlinkat(folder, name, AtFlags::empty());
         }
     }
-}
-
-/// Whether [`TemporaryName`] gives such names.
-fn is_temporary(name: &[u8]) -> bool {
-    let digits = name.strip_prefix(TEMPORARY_PREFIX.as_bytes());
-    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// A random name in a folder that something of ours bears; taken away when dropped.
@@ -179,9 +174,7 @@ impl TemporaryName {
         folder: &Arc<OwnedFd>,
         give: impl FnOnce(&OsStr) -> Result<(), Error>,
     ) -> Result<TemporaryName, Error> {
-        let random = getrandom::u64()
-            .map_err(|error| Error::io("draw a random name", std::io::Error::other(error)))?;
-        let name = format!("{TEMPORARY_PREFIX}{random:016x}");
+        let name = temporary_name()?;
         // Only what was given is taken away again.
         give(OsStr::new(&name))?;
         Ok(TemporaryName { folder: Arc::clone(folder), name })
