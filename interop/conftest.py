@@ -1,5 +1,8 @@
 """Fixtures: keysets by template, and a small tree of many sizes."""
 
+import os
+import subprocess
+
 import pytest
 import tool
 
@@ -14,3 +17,22 @@ def tree(tmp_path):
     """Empty, small, larger than a segment, nested, with a blank in a name."""
     files = {"empty": 0, "one": 1, "a book.epub": 300_000, "deep/er/chapter.xhtml": 5_000, "large.bin": 3_500_000}
     return tool.write_tree(tmp_path / "tree", files)
+
+
+@pytest.fixture
+def folding_disk(tmp_path):
+    """An exFAT file system, which folds case, through FUSE: the kernel may lack the driver."""
+    assert os.geteuid() == 0, "mounting the file system of these tests needs root"
+    image, place = tmp_path / "image", tmp_path / "disk"
+    with image.open("wb") as file:
+        file.truncate(16 << 20)
+    place.mkdir()
+    subprocess.run(["mkfs.exfat", image], check=True, capture_output=True)
+    loop = subprocess.run(["losetup", "--find", "--show", image], check=True, capture_output=True, text=True)
+    device = loop.stdout.strip()
+    try:
+        subprocess.run(["mount.exfat-fuse", device, place], check=True, capture_output=True)
+        yield place
+        subprocess.run(["umount", place], check=True)
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)

@@ -1,32 +1,12 @@
 """Destinations whose file system does not tell `File` from `file`: no output is replaced or skipped in silence."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 import tool
 
 NAMES = ["D/File", "D/file", "D/other", "E/x", "e/x", "e/y"]
-
-
-@pytest.fixture
-def folding_disk(tmp_path):
-    """An exFAT file system, which folds case, through FUSE: the kernel may lack the driver."""
-    assert os.geteuid() == 0, "mounting the file system of these tests needs root"
-    image, place = tmp_path / "image", tmp_path / "disk"
-    with image.open("wb") as file:
-        file.truncate(16 << 20)
-    place.mkdir()
-    subprocess.run(["mkfs.exfat", image], check=True, capture_output=True)
-    loop = subprocess.run(["losetup", "--find", "--show", image], check=True, capture_output=True, text=True)
-    device = loop.stdout.strip()
-    try:
-        subprocess.run(["mount.exfat-fuse", device, place], check=True, capture_output=True)
-        yield place
-        subprocess.run(["umount", place], check=True)
-    finally:
-        subprocess.run(["losetup", "--detach", device], check=True)
 
 
 def write(place):
