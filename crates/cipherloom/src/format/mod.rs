@@ -89,7 +89,7 @@ impl Format {
         Self::tink_with_segments_up_to(MAX_SEGMENT_SIZE, keyset, engine)
     }
 
-    /// As [`Format::tink`], with segments of up to so many bytes. A worker needs as much memory as the segment has bytes.
+    /// As [`Format::tink`], with segments of up to this many bytes. Each worker needs memory for one segment.
     ///
     /// # Errors
     /// As [`Format::tink`].
@@ -328,7 +328,7 @@ impl Format {
         u64::from(self.layout().header) + u64::from(self.layout().segment)
     }
 
-    /// Whether a stream of so many bytes, made by any of the keys, can hold so many bytes of plaintext.
+    /// Whether a ciphertext of `ciphertext_len` bytes under any of the keys can hold `plaintext_len` bytes of plaintext.
     #[must_use]
     pub fn can_hold(&self, ciphertext_len: u64, plaintext_len: u64) -> bool {
         let holds = |layout: Layout| layout.ciphertext_len(plaintext_len) == ciphertext_len;

@@ -23,7 +23,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Begins the file that shall stand at `path`, in a folder that exists. `if_exists` says what to do in the end where the
+    /// Begins the output at `path`, in a folder that exists. `if_exists` says what to do in the end where the
     /// name is taken.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 /// another key.
 const FILES_TRIED: usize = 20;
 
-/// Watches over a run's entries; `K` is what stands for one.
+/// Watches over a run's entries; `K` identifies an entry.
 #[derive(Debug)]
 pub struct GivingUp<K> {
     has_given_up: AtomicBool,
@@ -35,7 +35,7 @@ pub enum Verdict<K, E> {
     Tell(Vec<(K, Result<E, Error>)>),
     /// Count and tell this one.
     TellOne(K, Result<E, Error>),
-    /// Count and tell this one; count so many others that failed for the same reason, and do not tell them.
+    /// Count and report this entry; count this many others with the same cause, without reporting them.
     TellOneFor(K, Error, usize),
     /// Nothing now.
     Wait,

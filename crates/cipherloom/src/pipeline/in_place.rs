@@ -96,7 +96,7 @@ mod tests {
         folder
     }
 
-    /// Stops the run when so many entries have ended.
+    /// Stops the run after this many entries.
     struct Stop(Mutex<usize>);
 
     impl Observer for Stop {
