@@ -67,9 +67,9 @@ fn copy(path: &Path, kept: &Path) -> io::Result<()> {
 #[cfg(unix)]
 fn take_attributes(file: &Path, old: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-    // Only root may give a file away.
-    let _ = chown(file, Some(old.uid()), Some(old.gid()));
-    fs::set_permissions(file, fs::Permissions::from_mode(old.permissions().mode() & 0o777))
+    // Only root may give a file away. What was open to another group must not become open to ours.
+    let mask = if chown(file, Some(old.uid()), Some(old.gid())).is_ok() { 0o777 } else { 0o700 };
+    fs::set_permissions(file, fs::Permissions::from_mode(old.permissions().mode() & mask))
 }
 
 #[cfg(not(unix))]
