@@ -32,10 +32,11 @@ def measure(versitygw):
     import cipherloom as cl
     import ray
     from cipherloom import _native
+    from cipherloom._options import Request
     from cipherloom.ray._cluster import connected
     from cipherloom.ray._keys import KeyFile
     from cipherloom.ray._listing import Listed, listed
-    from cipherloom.ray._work import Errand, work
+    from cipherloom.ray._work import Job, work
 
     os.environ["CIPHERLOOM_VERSITYGW"] = versitygw
     os.environ.setdefault("CIPHERLOOM", "none")
@@ -52,29 +53,27 @@ def measure(versitygw):
             (plain / f"{number % 100}").mkdir(parents=True, exist_ok=True)
             (plain / f"{number % 100}" / f"{number:06}").write_bytes(noise[number : number + 4 * KB])
         start = time.perf_counter()
-        objects, _ = listed(plain, [], [])
+        objects, _ = listed(plain, cl.Options())
         told["folder_objects_per_second"] = OBJECTS / (time.perf_counter() - start)
         told["manifest_bytes_per_object"] = len(json.dumps(objects)) / OBJECTS
 
         with stores.S3.running(scratch / "s3") as s3:
             os.environ.update(s3.environment())
             bucket = s3.bucket()
-            options = {
-                "new_key": None, "threads": 2, "if_exists": "skip", "links": "skip", "include": [], "exclude": [],
-                "suffix": "", "bind_path": False, "durable": False, "progress": None,
-            }  # fmt: skip
 
             def process(operation, source, destination, objects):
-                given = {"operation": operation, "source": source, "destination": destination, "objects": objects}
-                given["key"] = None if operation == "copy" else key
+                request = Request(
+                    operation=operation, source=source, destination=destination, objects=objects,
+                    key=None if operation == "copy" else key, options=cl.Options(threads=2, if_exists="skip"),
+                )  # fmt: skip
                 start = time.perf_counter()
-                summary, failures = _native.process(options | given)
+                report, failures = _native.process(request)
                 assert failures == [], failures[:1]
-                return time.perf_counter() - start, json.loads(summary)
+                return time.perf_counter() - start, report
 
             process("copy", os.fspath(plain), f"s3://{bucket}/plain", [tuple(each) for each in objects])
             start = time.perf_counter()
-            there, _ = _native.list_objects(f"s3://{bucket}/plain", [], [])
+            there, _ = _native.list_objects(f"s3://{bucket}/plain", cl.Options())
             told["bucket_objects_per_second"] = OBJECTS / (time.perf_counter() - start)
             assert len(there) == OBJECTS
             seconds, summary = process("encrypt", f"s3://{bucket}/plain", f"s3://{bucket}/sealed", there)
@@ -84,9 +83,9 @@ def measure(versitygw):
             large.mkdir()
             for number in range(8):
                 (large / str(number)).write_bytes(noise * (64 * MB // len(noise)))
-            objects, _ = listed(large, [], [])
+            objects, _ = listed(large, cl.Options())
             process("copy", os.fspath(large), f"s3://{bucket}/large", [tuple(each) for each in objects])
-            there, _ = _native.list_objects(f"s3://{bucket}/large", [], [])
+            there, _ = _native.list_objects(f"s3://{bucket}/large", cl.Options())
             seconds, summary = process("encrypt", f"s3://{bucket}/large", f"s3://{bucket}/large-sealed", there)
             told["large_bytes_per_second"] = summary["bytes"] / seconds
 
@@ -95,16 +94,15 @@ def measure(versitygw):
             told["cluster_start_seconds"] = time.perf_counter() - start
             empty = scratch / "empty"
             empty.mkdir()
-            errand = ray.put(
-                Errand("encrypt", str(empty), str(scratch / "out"), KeyFile(scratch / "key.json"), None, 1, "", False,
-                       False, None)
-            )  # fmt: skip
+            options = cl.Options(threads=1, if_exists="skip", check=False)
+            key_file = KeyFile(scratch / "key.json")
+            job = ray.put(Job("encrypt", str(empty), str(scratch / "out"), key_file, None, options, None))
             remote = ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(work)
             share = [Listed(f"folder-{number % 100}/object-{number:08}", 64 * KB, "0" * 32) for number in range(1000)]
 
             def run(count, share):
                 start = time.perf_counter()
-                waiting = [remote.remote(errand, share) for _ in range(count)]
+                waiting = [remote.remote(job, share) for _ in range(count)]
                 ray.get(waiting)
                 return time.perf_counter() - start
 

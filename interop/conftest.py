@@ -1,10 +1,19 @@
 """Fixtures: keysets by template, and a small tree of many sizes."""
 
 import os
+import signal
 import subprocess
 
 import pytest
 import tool
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_are_heard():
+    """What starts the tests may ignore signals (`nohup`, a script's job in the background), and so would all that they start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 @pytest.fixture

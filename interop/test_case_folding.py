@@ -55,7 +55,7 @@ def test_decryption_tells_names_apart_too(tmp_path, key, folding_disk):
     assert (opened / "D/File").read_bytes() in [(plain / name).read_bytes() for name in ("D/File", "D/file")]
 
 
-def test_books_and_licences_that_differ_by_case_never_share_a_place(tmp_path, folding_disk):
+def test_books_and_licenses_that_differ_by_case_never_share_a_place(tmp_path, folding_disk):
     books, words = tmp_path / "books", tmp_path / "words"
     tool.write_tree(books, {name: b"%PDF-1.7\n" + name.encode() for name in ("Book.pdf", "book.pdf", "other.pdf")})
     words.write_text("open\n")
@@ -64,15 +64,15 @@ def test_books_and_licences_that_differ_by_case_never_share_a_place(tmp_path, fo
                         "--key-file", tmp_path / f"keys-{number}.json", code=tool.PARTIAL)
         assert tool.message(done).count("name collides with") == 1, tool.message(done)
         assert len(os.listdir(folding_disk / "out")) == 2
-    licences, rows = folding_disk / "licences", tmp_path / "rows.csv"
+    licenses, rows = folding_disk / "licenses", tmp_path / "rows.csv"
     rows.write_text("publication,output\n" + "".join(f"other.lcpdf,{name}.lcpl\n" for name in ("A", "a", "b")))
     certificates = Path(os.environ["CIPHERLOOM_LCP_SERVER"]) / "test/cert"
     made = []
     for if_exists in ["overwrite", "overwrite", "skip"]:
-        done = tool.run("lcp", "license", "--manifest", rows, "--key-file", tmp_path / "keys-0.json", "--out", licences,
+        done = tool.run("lcp", "license", "--manifest", rows, "--key-file", tmp_path / "keys-0.json", "--out", licenses,
                         "--passphrase-file", words, "--hint", "h", "--provider", "https://p.example",
                         "--cert", certificates / "cert-edrlab-test.pem", "--if-exists", if_exists,
                         "--private-key", certificates / "privkey-edrlab-test.pem", code=tool.PARTIAL)
         assert tool.message(done).count("name collides with") == 1, tool.message(done)
-        made.append([path.read_bytes() for path in sorted(licences.iterdir())])
+        made.append([path.read_bytes() for path in sorted(licenses.iterdir())])
     assert [len(texts) for texts in made] == [2, 2, 2] and made[0] != made[1] == made[2]

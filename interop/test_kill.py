@@ -27,10 +27,14 @@ def test_a_hundred_kills(tmp_path, plain):
     key.write_text("000102030405060708090a0b0c0d0e0f")
     key.chmod(0o600)
     flags = ["--format", "raw", "--cipher", "aes-128-cbc", "--raw-key", key, "--iv", "0f" * 16]
-    start = time.monotonic()
-    tool.run("encrypt", plain, tmp_path / "undisturbed", *flags)
-    whole = time.monotonic() - start
-    undisturbed = tool.read_tree(tmp_path / "undisturbed")
+    times = []
+    for number in range(3):
+        start = time.monotonic()
+        tool.run("encrypt", plain, tmp_path / f"undisturbed-{number}", *flags)
+        times.append(time.monotonic() - start)
+    # The quickest: what else runs on this machine may end at any moment.
+    whole = min(times)
+    undisturbed = tool.read_tree(tmp_path / "undisturbed-0")
     chance = random.Random(1)
     cut_short, target, series = 0, tmp_path / "target-0", 0
     for _ in range(100):

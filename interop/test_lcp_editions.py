@@ -1,4 +1,4 @@
-"""Publications that were sold: new editions under the old key, and licence servers that are told, late or again.
+"""Publications that were sold: new editions under the old key, and license servers that are told, late or again.
 
 The server here checks requests as edrlab/lcp-server 2.0.0 does (`pkg/stor/publication.go`, `pkg/api/publication_handler.go`),
 which Go's module proxy does not have. What it accepts was tried with the real one.
@@ -40,7 +40,7 @@ def is_valid(publication):
     )
 
 
-class LicenceServer:
+class LicenseServer:
     """Publications by identifier, every request's method, path and status, and whether answers get lost."""
 
     def __init__(self):
@@ -80,7 +80,7 @@ class LicenceServer:
 
 @pytest.fixture
 def server():
-    server = LicenceServer()
+    server = LicenseServer()
     yield server
     server.http.shutdown()
     server.http.server_close()
@@ -96,15 +96,15 @@ def new_edition(path):
 
 
 def test_a_sold_book_is_updated(tmp_path, server):
-    """Licences that were made before open the new edition, and the server keeps its publication."""
+    """Licenses that were made before open the new edition, and the server keeps its publication."""
     book, out, keys = tmp_path / "book.epub", tmp_path / "out", tmp_path / "keys.json"
     book.write_bytes(SAMPLE.read_bytes())
     encrypt = ["lcp", "encrypt", book, "--out", out, "--key-file", keys, "--notify", server.url, *PUBLIC]
     tool.run(*encrypt)
-    words, licence = tmp_path / "words", tmp_path / "sold.lcpl"
+    words, license = tmp_path / "words", tmp_path / "sold.lcpl"
     words.write_text("open\n")
     tool.run("lcp", "license", out / "book.epub", "--key-file", keys, "--passphrase-file", words, "--hint", "h",
-             "--provider", "https://p.example", "--cert", CERTIFICATE, "--private-key", PRIVATE_KEY, "--out", licence)
+             "--provider", "https://p.example", "--cert", CERTIFICATE, "--private-key", PRIVATE_KEY, "--out", license)
     first = records(keys)[-1]
     before = (out / "book.epub").read_bytes()
     new_edition(book)
@@ -121,7 +121,7 @@ def test_a_sold_book_is_updated(tmp_path, server):
     assert last["protected"]["sha256"] != first["protected"]["sha256"]
     contents, _ = lcp_reader.read(out / "book.epub", lcp_reader.content_key(first))
     assert contents["erratum.txt"].startswith(b"The date")
-    tool.run("lcp", "decrypt", out / "book.epub", "--license", licence, "--passphrase-file", words, "--out",
+    tool.run("lcp", "decrypt", out / "book.epub", "--license", license, "--passphrase-file", words, "--out",
              tmp_path / "opened.epub")
     assert server.requests == [("POST", "/publications", 201), ("PUT", f"/publications/{first['id']}", 200)]
     assert server.publications[first["id"]]["checksum"] == last["protected"]["sha256"]
@@ -258,14 +258,14 @@ def test_only_a_file_is_skipped_as_an_output(tmp_path):
     book.write_bytes(b"%PDF-1.7\n")
     words.write_text("open\n")
     tool.run("lcp", "encrypt", book, "--out", out, "--key-file", keys)
-    licence = ["lcp", "license", out / "book.lcpdf", "--key-file", keys, "--passphrase-file", words, "--hint", "h",
+    license = ["lcp", "license", out / "book.lcpdf", "--key-file", keys, "--passphrase-file", words, "--hint", "h",
                "--provider", "https://p.example", "--cert", CERTIFICATE, "--private-key", PRIVATE_KEY, "--if-exists",
                "skip", "--out"]
     decrypt = ["lcp", "decrypt", out / "book.lcpdf", "--license", tmp_path / "l.lcpl", "--passphrase-file", words,
                "--if-exists", "skip", "--out"]
-    tool.run(*licence, tmp_path / "l.lcpl")
+    tool.run(*license, tmp_path / "l.lcpl")
     (tmp_path / "dangling").symlink_to("nowhere")
-    for command in (licence, decrypt):
+    for command in (license, decrypt):
         for taken in (out, tmp_path / "dangling"):
             tool.run(*command, taken, code=tool.FAILED)
         assert "skipped" in tool.message(tool.run(*command, words))

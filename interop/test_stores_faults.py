@@ -86,7 +86,7 @@ def test_an_answer_that_is_lost_is_not_a_conflict(s3, sealed, tmp_path):
         (403, "AccessDenied", "ask the bucket's owner"),
         (500, "InternalError", "trouble of its own"),
         (503, "SlowDown", "lower --in-flight"),
-        (403, "RequestTimeTooSkewed", "set the clock"),
+        (403, "RequestTimeTooSkewed", "set this machine's clock"),
     ],
 )
 def test_one_object_that_is_refused_fails_alone(s3, sealed, tmp_path, status, code, words):
@@ -115,7 +115,9 @@ def test_credentials_that_expire_stop_nothing_halfway(s3, sealed, tmp_path):
 
     target = f"s3://{bucket}/again"
     done = run(s3, rule, "encrypt", plain, target, "--key", key, "--in-flight", "4", code=tool.PARTIAL)
-    assert "credentials have expired; renew them and run again with --if-exists skip" in tool.message(done)
+    told = tool.message(done)
+    assert "credentials have expired (ExpiredToken)" in told
+    assert "\nhint: renew them and run again with --if-exists skip\n" in told
     whole = s3.objects(bucket, "again")
     assert 0 < len(whole) < len(FILES)
     s3.run("verify", target, "--key", key)
@@ -207,7 +209,7 @@ def test_a_listing_cut_short_is_no_small_listing(s3, sealed, tmp_path):
 def test_a_clock_that_is_off_is_told_by_the_gateway_itself(s3, sealed, tmp_path):
     bucket, _, key = sealed
     arguments = ["verify", f"s3://{bucket}/sealed", "--key", key, "--retries", "0"]
-    assert "set the clock" in tool.message(run(s3, lambda _: stores.skew, *arguments, code=tool.FAILED))
+    assert "\nhint: set this machine's clock" in tool.message(run(s3, lambda _: stores.skew, *arguments, code=tool.FAILED))
 
 
 def test_an_output_that_may_not_be_written_fails_alone(s3, sealed, tmp_path):
@@ -219,8 +221,9 @@ def test_an_output_that_may_not_be_written_fails_alone(s3, sealed, tmp_path):
 
     done = run(s3, rule, "encrypt", plain, f"s3://{bucket}/again", "--key", key, code=tool.PARTIAL)
     told = tool.message(done)
-    assert "folder-1/file-1: cannot write the output: the credentials do not allow this; ask" in told
-    assert "large-2: cannot begin the upload: the credentials do not allow this; ask" in told
+    assert "folder-1/file-1: cannot write the output: the credentials do not allow this (AccessDenied)" in told
+    assert "large-2: cannot begin the upload: the credentials do not allow this (AccessDenied)" in told
+    assert told.count("hint: ask the bucket's owner for permission") == 1
     assert set(s3.objects(bucket, "again")) == set(FILES) - {"folder-1/file-1", "large-2"}
 
 

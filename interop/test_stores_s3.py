@@ -231,7 +231,7 @@ def test_mistakes_are_told_with_their_remedy(s3, tmp_path, plain):
         done = s3.run("encrypt", source, target, "--key", key, "--retries", "0", code=code, changes=changes)
         return tool.message(done)
 
-    assert "ftp:// is no store" in told("ftp://host/x", tmp_path / "x", tool.USAGE)
+    assert "ftp:// is not a known scheme" in told("ftp://host/x", tmp_path / "x", tool.USAGE)
     assert "names no bucket" in told(plain, "s3:///x", tool.USAGE)
     assert "no such bucket" in told("s3://not-there/x", tmp_path / "x", tool.FAILED)
     assert "no such bucket" in told(plain, "s3://not-there/x", tool.FAILED)

@@ -47,7 +47,7 @@ def test_one_bucket_prefix_is_not_put_under_two_keys(s3, tmp_path, plain, key, o
 
     def refused(*arguments):
         told = tool.message(s3.run(*arguments, code=tool.KEY))
-        assert "encrypted with another key; refusing to mix keys in DST" in told and "--allow-mixed-keys" in told
+        assert "encrypted with another key; refusing to mix keys in the destination" in told and "--allow-mixed-keys" in told
         assert s3.objects(bucket) == before and not fresh.exists()
         return told
 

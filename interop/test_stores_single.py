@@ -107,7 +107,8 @@ def test_a_part_that_is_refused_leaves_nothing(s3, tmp_path):
         done = piped(s3, *command, content=tool.content(3 * PART), code=tool.FAILED, port=port)
     assert "write a part of the output: the credentials do not allow this" in tool.message(done)
     assert not s3.objects(bucket)
-    assert [method for method, target in proxy.requests if "uploadId" in target].count("DELETE") == 1
+    # The client repeats what a busy gateway refuses, so there may be more than one.
+    assert [method for method, target in proxy.requests if "uploadId" in target][-1] == "DELETE"
 
 
 def test_mistakes_with_streams(s3, tmp_path):
@@ -117,9 +118,9 @@ def test_mistakes_with_streams(s3, tmp_path):
     def told(*arguments, code=tool.USAGE):
         return tool.message(piped(s3, *arguments, "--key", key, code=code))
 
-    assert "should name the object" in told("encrypt", "-", f"s3://{bucket}/a/")
-    assert "should name the object" in told("encrypt", "-", f"s3://{bucket}")
-    assert "only a single object" in told("decrypt", f"s3://{bucket}/a", "-")
+    assert "standard input has no name" in told("encrypt", "-", f"s3://{bucket}/a/")
+    assert "standard input has no name" in told("encrypt", "-", f"s3://{bucket}")
+    assert "only a single file" in told("decrypt", f"s3://{bucket}/a", "-")
     assert "no path to bind" in told("encrypt", "-", f"s3://{bucket}/x", "--bind-path")
     assert "no plan to show" in told("encrypt", "-", f"s3://{bucket}/x", "--dry-run")
     assert "no such bucket" in told("encrypt", "-", "s3://not-there/x", code=tool.FAILED)

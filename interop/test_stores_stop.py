@@ -99,7 +99,7 @@ def test_the_first_ends_the_run_and_takes_uploads_back(s3, tree):
     target = f"s3://{bucket}/sealed"
     # Both uploads have begun by then.
     out, told, proxy = stopped(s3, Stuck(is_part, 2), "encrypt", plain, target, "--key", key, "--json", "--in-flight", "4")
-    assert "stopped; completed outputs were kept; to resume, run again with --if-exists skip" in told
+    assert "stopped; completed outputs were kept\nhint: to resume, run again with --if-exists skip" in told
     summary = json.loads(out.splitlines()[-1])
     whole = s3.objects(bucket, "sealed")
     # Small ones whose answer was on its way then are there, but were not heard of: two have their turn beside the large ones.
@@ -140,5 +140,5 @@ def test_a_stream_that_is_stopped_leaves_no_object(s3, tree):
     (_, key), bucket = tree, s3.bucket()
     rule = Stuck(is_part)
     _, told, proxy = stopped(s3, rule, "encrypt", "-", f"s3://{bucket}/one", "--key", key, content=tool.content(30_000_000))
-    assert "no object was made" in told and not s3.objects(bucket)
+    assert "nothing was written" in told and not s3.objects(bucket)
     assert any(method == "DELETE" for method, _ in proxy.requests)

@@ -30,7 +30,7 @@ def run_as_nobody(*arguments, code):
     """Root reads and writes everything, so these run as a user without rights."""
     prefix = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if is_root() else []
     command = [*prefix, tool.COMMAND, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=120)
+    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=600)
     assert done.returncode == code, tool.message(done)
     return done
 
@@ -89,7 +89,7 @@ def test_folders_whose_handles_do_not_close_are_listed(tmp_path, key):
     tool.run("encrypt", plain, tmp_path / "sealed", "--key", key)
     trace = ["strace", "-f", "-o", tmp_path / "trace", "-e", "trace=close", "-e", "inject=close:error=EIO:when=6+"]
     command = [*trace, tool.COMMAND, "verify", tmp_path / "sealed", "--key", key]
-    done = subprocess.run(command, capture_output=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, timeout=600)
     assert (tmp_path / "trace").read_text().count("INJECTED") >= 20
     assert "verified 20 files" in tool.message(done), tool.message(done)
 

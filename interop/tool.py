@@ -2,9 +2,13 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 COMMAND = os.environ["CIPHERLOOM"]
+
+# Gigabytes and large books, which take minutes: `cargo xtask interop --long`.
+IS_LONG = "CIPHERLOOM_TEST_LONG" in os.environ
 
 # Exit codes, as the man page has them.
 DONE, FAILED, USAGE, PARTIAL, KEY, UNAUTHENTIC = range(6)
@@ -62,6 +66,14 @@ def content(size, seed=1):
         left -= len(part)
         number += 1
     return b"".join(parts)
+
+
+def wait_until(is_true):
+    for _ in range(6000):
+        if is_true():
+            return
+        time.sleep(0.01)
+    raise AssertionError("waited for a minute")
 
 
 def write_tree(root, files):

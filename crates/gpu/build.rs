@@ -1,7 +1,7 @@
 //! Stops a static build with devices, and says how to build instead.
 //!
-//! Drivers are libraries that are loaded when the program runs, and a program with a C library inside itself cannot load
-//! one that brings another: on Linux with glibc the static flags of `.cargo/config.toml` must stay away.
+//! Drivers are libraries that are loaded when the program runs. A program with a statically linked C library cannot load a
+//! library that needs another one, so on Linux with glibc the static flags of `.cargo/config.toml` must not apply.
 
 use std::env;
 

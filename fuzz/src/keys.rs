@@ -1,6 +1,7 @@
 //! Key files of all kinds.
 
-use cipherloom::key::wrapped::{IdentityText, LockKind, Opener, is_wrapped, lock_kind, unwrap};
+use cipherloom::age::Identity;
+use cipherloom::key::wrapped::{LockKind, Opener, is_wrapped, lock_kind, unwrap};
 use cipherloom::key::{Keyset, Passphrase, RawKey};
 
 /// Public; opens the seeds of `wrapped_keyset`.
@@ -28,8 +29,8 @@ pub fn raw_key(contents: &[u8]) {
 pub fn wrapped_keyset(file: &[u8]) {
     let _ = is_wrapped(file);
     if matches!(lock_kind(file), Ok(LockKind::Recipients)) {
-        let identity = IdentityText::new(IDENTITY.into());
-        if let Ok(keyset) = unwrap(file, &Opener::IdentityFile(&identity)) {
+        let identity = Identity::parse(IDENTITY).expect("an identity");
+        if let Ok(keyset) = unwrap(file, &Opener::Identities(&[identity])) {
             assert!(keyset.keys().any(|key| key.id == keyset.primary_id()));
         }
     }

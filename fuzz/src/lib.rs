@@ -3,6 +3,7 @@
 //! `cargo xtask fuzz` runs them under libFuzzer and the address sanitizer; `tests/seeds.rs` replays the committed seeds,
 //! each whole, cut short and damaged, with every run of the tests.
 
+mod age;
 mod keys;
 mod publications;
 mod streams;
@@ -11,12 +12,16 @@ mod streams;
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its folder in `seeds/`.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 16] = [
+    ("age_armor", age::age_armor),
+    ("age_keys", age::age_keys),
+    ("age_plugin", age::age_plugin),
+    ("age_stream", age::age_stream),
     ("certificate", publications::certificate),
     ("cobblestone_stream", streams::cobblestone_stream),
     ("encryption_xml", publications::encryption_xml),
     ("keyset_json", keys::keyset_json),
-    ("licence", publications::licence),
+    ("license", publications::license),
     ("openssl_stream", streams::openssl_stream),
     ("raw_key", keys::raw_key),
     ("raw_stream", streams::raw_stream),

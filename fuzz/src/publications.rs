@@ -1,9 +1,7 @@
-//! E-books: archives, `encryption.xml`, licences, certificates.
+//! E-books: archives, `encryption.xml`, licenses, certificates.
 
-use cipherloom_lcp::Protection;
-use cipherloom_lcp::container::{Archive, Source};
-use cipherloom_lcp::encryption_xml::{Compression, EncryptionXml, Protected};
-use cipherloom_lcp::licence::{Certificate, Licence, Moment, Roots, Signer, UserKey, canonical};
+use cipherloom_lcp::internal::{Archive, Compression, EncryptionXml, Protected, Protection, Source};
+use cipherloom_lcp::license::{Certificate, License, Moment, Roots, Signer, UserKey, canonical};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::fs::File;
 use std::io::Write;
@@ -28,23 +26,23 @@ pub fn encryption_xml(data: &[u8]) {
     assert_eq!((last.path.as_str(), last.is_lcp), ("a b/&.xhtml", true));
 }
 
-/// A licence: its canonical form is its own canonical form, and means what it means.
-pub fn licence(text: &[u8]) {
+/// A license: its canonical form is its own canonical form, and means what it means.
+pub fn license(text: &[u8]) {
     if let Ok(text) = std::str::from_utf8(text)
         && let Ok(form) = canonical(text)
     {
         let form = String::from_utf8(form).expect("a canonical form is text");
         assert_eq!(canonical(&form).as_deref(), Ok(form.as_bytes()));
     }
-    let Ok(licence) = Licence::parse(text) else { return };
-    let again = Licence::parse(licence.text().as_bytes()).expect("what was read can be read");
-    assert_eq!(again.canonical(), licence.canonical());
-    let _ = licence.check_completeness();
-    let _ = licence.check_signature();
-    let _ = licence.check_rights(Moment::now());
+    let Ok(license) = License::parse(text) else { return };
+    let again = License::parse(license.text().as_bytes()).expect("what was read can be read");
+    assert_eq!(again.canonical(), license.canonical());
+    let _ = license.check_completeness();
+    let _ = license.check_signature();
+    let _ = license.check_rights(Moment::now());
     let key = UserKey::basic("passphrase");
-    let _ = key.content_key(licence.document());
-    let _ = key.user_fields(licence.document());
+    let _ = key.content_key(license.document());
+    let _ = key.user_fields(license.document());
 }
 
 /// Any file as a publication: its directory is read or refused, every entry that it lists can be read or is refused, and no

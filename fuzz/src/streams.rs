@@ -2,7 +2,9 @@
 
 use cipherloom::format::{self, Cipher, IvPolicy};
 use cipherloom::key::{Keyset, Passphrase, RawKey};
-use cipherloom::{Backend, Format};
+use cipherloom::stream::{self, Decryptor};
+use cipherloom::{Format, machine::Backend};
+use std::io::Read;
 use std::sync::LazyLock;
 
 static TINK: LazyLock<Format> = LazyLock::new(|| {
@@ -77,29 +79,16 @@ pub fn recognise(input: &[u8]) {
     }
 }
 
-/// Opens `ciphertext` from its header to its last segment. `Some` is the plaintext; `None` stands for any error.
+/// Opens `ciphertext` as a whole and as a stream of unknown length, which must come to the same. `Some` is the plaintext; `None`
+/// stands for any error.
 fn open(format: &Format, associated_data: &[u8], ciphertext: &[u8]) -> Option<Vec<u8>> {
-    let head = &ciphertext[..ciphertext.len().min(format.head_len())];
-    let mut scratch = vec![0; format.largest_segment() as usize];
-    let is_whole = head.len() == ciphertext.len();
-    let stream = format.open_stream(associated_data, head, is_whole, &mut scratch).ok()?;
-    let layout = stream.layout();
-    let length = ciphertext.len() as u64;
-    let segments = layout.segments_of_ciphertext(length).ok()?;
-    assert!(segments >= 1, "a stream has at least one segment");
-    let mut plaintext = Vec::new();
-    for index in 0..segments {
-        let segment = layout.ciphertext_segment(index, length).ok()?;
-        assert_eq!(segment.last, index + 1 == segments);
-        let start = usize::try_from(segment.ciphertext_offset).expect("an offset in memory");
-        let mut buffer = ciphertext[start..start + segment.ciphertext_len as usize].to_vec();
-        let before: Option<&[u8; 16]> = (stream.needs_block_before() && index > 0)
-            .then(|| ciphertext[start - 16..start].try_into().expect("16 bytes"));
-        let opened = stream.open_segment(index, segment.last, before, &mut buffer).ok()?;
-        assert!(opened <= buffer.len());
-        plaintext.extend_from_slice(&buffer[..opened]);
-    }
-    Some(plaintext)
+    let whole = stream::decrypt_with_format(ciphertext, format, associated_data);
+    let whole = whole.ok().map(|plaintext| plaintext.to_vec());
+    let mut read = Vec::new();
+    let decryptor = Decryptor::with_format(ciphertext, format, associated_data).ok();
+    let is_read = decryptor.is_some_and(|mut decryptor| decryptor.read_to_end(&mut read).is_ok());
+    assert_eq!(whole, is_read.then_some(read));
+    whole
 }
 
 /// An authenticated format opens nothing but what it sealed: what opens must have the length that the layout says.

@@ -1,6 +1,7 @@
-/* Times products of the GNU MP library on one thread, for the lab.
+/* Times products of the GNU MP library, or of FLINT, on one thread, for the lab.
  *
- *   gmp LIBRARY      the shared library's file name; its mpn_mul_n is taken from it, so that no header is needed
+ *   gmp LIBRARY      the shared library's file name; its mpn_mul_n or flint_mpn_mul_n is taken from it, so that no header is
+ *                    needed
  *
  * Answers each line on standard input with a line of JSON:
  *   version              {"version": "6.3.0"}
@@ -47,9 +48,17 @@ int main(int count, char **arguments)
     if (library) {
         *(void **)&multiply = dlsym(library, "__gmpn_mul_n");
         version = dlsym(library, "__gmp_version");
+        /* FLINT needs GMP, whose symbols are found through it: its own come first. Its version is an array. */
+        void *flint = dlsym(library, "flint_mpn_mul_n");
+        if (flint) {
+            static const char *text;
+            *(void **)&multiply = flint;
+            text = dlsym(library, "flint_version");
+            version = text ? &text : NULL;
+        }
     }
     if (!multiply || !version) {
-        fprintf(stderr, "gmp: no GNU MP library in %s\n", count == 2 ? arguments[1] : "(no argument)");
+        fprintf(stderr, "gmp: neither GNU MP nor FLINT in %s\n", count == 2 ? arguments[1] : "(no argument)");
         return 1;
     }
     uint64_t *a = NULL, *b = NULL, *product = NULL;

@@ -29,7 +29,7 @@ async function open(name, width, height, colorScheme) {
   return page;
 }
 
-for (const [name, width, height, scheme] of [["phone-light", 375, 800, "light"], ["phone-dark", 375, 800, "dark"], ["desk-light", 1280, 900, "light"], ["desk-dark", 1280, 900, "dark"]]) {
+for (const [name, width, height, scheme] of [["phone-light", 390, 844, "light"], ["phone-dark", 390, 844, "dark"], ["desk-light", 1440, 900, "light"], ["desk-dark", 1440, 900, "dark"]]) {
   const page = await open(name, width, height, scheme);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth);
   expect(wide <= width, `${name}: the page is ${wide} pixels wide`);
@@ -42,7 +42,7 @@ for (const [name, width, height, scheme] of [["phone-light", 375, 800, "light"],
   await page.close();
 }
 
-let page = await open("exports", 1280, 900, "light");
+let page = await open("exports", 1440, 900, "light");
 expect(await page.getByText("could not be read").count() === 1, "the damaged record is not told");
 for (const name of measured) {
   const card = page.locator(".card", { has: page.locator(`a[href="#${name}"]`) }).locator(".answer");
@@ -73,7 +73,7 @@ for (const id of figures) {
 }
 // By keyboard alone, in a fresh page: the first stop is the way past the questions, the next the colours.
 await page.close();
-page = await open("keyboard", 1280, 900, "light");
+page = await open("keyboard", 1440, 900, "light");
 await page.keyboard.press("Tab");
 expect(await page.evaluate(() => document.activeElement.className) === "skip", "the first stop of the keyboard is not the skip link");
 await page.keyboard.press("Tab");

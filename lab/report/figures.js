@@ -1,8 +1,12 @@
 "use strict";
 // A figure: title, caption, keys, a drawing that follows the width, its data as CSV, JSON and table.
 
-const COLOURS = 12;
+// Eight hues can be told apart; beyond them lines differ by their dashes.
+const COLOURS = 8;
 const colour = index => `var(--c${index % COLOURS})`;
+const DASHES = ["", "9 3", "2 3", "9 3 2 3", "5 5"];
+const dash = index => DASHES[Math.floor(index / COLOURS) % DASHES.length];
+const PUBLISHED_DASH = "6 4";
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -43,14 +47,14 @@ function table(rows, columns) {
 const drawings = [];
 const observer = new ResizeObserver(entries => entries.forEach(entry => entry.target.redraw?.()));
 
-// `draw(width)` gives the drawing; `keys` are [name, colour, dashed].
+// `draw(width)` gives the drawing; `keys` are [name, colour, dashes].
 function figure(parent, { id, title, caption, rows, columns, keys = [], draw }) {
   if (!rows.length) return;
   const names = columns ?? Object.keys(rows[0]);
   const chart = element("div", { className: "chart", role: "img", "aria-label": `${title}. The data stands in the table below.` });
-  const key = ([name, hue, dashed]) => {
+  const key = ([name, hue, dashes]) => {
     const item = element("li");
-    item.innerHTML = `<svg width="26" height="10" aria-hidden="true"><line x1="0" y1="5" x2="26" y2="5" stroke="${hue}" stroke-width="3"${dashed ? ' stroke-dasharray="5 4"' : ""}/></svg>`;
+    item.innerHTML = `<svg width="26" height="10" aria-hidden="true"><line x1="0" y1="5" x2="26" y2="5" stroke="${hue}" stroke-width="3"${dashes ? ` stroke-dasharray="${dashes}"` : ""}/></svg>`;
     item.append(name);
     return item;
   };
@@ -94,28 +98,39 @@ const binary = ([low, high], most = 8) => {
 const short = value => value >= 1e9 ? `${+(value / 1e9).toPrecision(3)}G` : value >= 1e6 ? `${+(value / 1e6).toPrecision(3)}M`
   : value >= 1e3 ? `${+(value / 1e3).toPrecision(3)}k` : value < 0.001 && value > 0 ? value.toExponential(0) : String(+value.toPrecision(3));
 
-// Lines on logarithmic scales. Rows have name, x, y and, if published, `published: true`; the same `hue` gets the same colour.
-function lines(parent, { id, title, caption, rows, xLabel, yLabel, isBytes = false, isBinary = isBytes, base = null, yType = "log" }) {
+// Lines on logarithmic scales. Rows have name, x, y, low and high if there is an interval, `published: true` if they are
+// published, and `note` if a point is to be marked; the same `hue` gets the same colour. `facet` names a column: one drawing for
+// each of its values, one below the other.
+function lines(parent, { id, title, caption, rows, xLabel, yLabel, isBytes = false, isBinary = isBytes, base = null, xType = "log", yType = "log", facet = null }) {
   const hues = [...new Set(rows.map(row => row.hue ?? row.name))];
-  const hueOf = row => colour(hues.indexOf(row.hue ?? row.name));
-  const keys = d3.groups(rows, row => row.name).map(([name, group]) => [name, hueOf(group[0]), group[0].published]);
+  const place = row => hues.indexOf(row.hue ?? row.name);
+  const hueOf = row => colour(place(row));
+  const dashOf = row => row.published ? PUBLISHED_DASH : dash(place(row));
+  const keys = d3.groups(rows, row => row.name).map(([name, group]) => [name, hueOf(group[0]), dashOf(group[0])]);
   const sorted = d3.sort(rows, row => row.x);
-  const draw = width => {
-    const ticks = isBinary ? binary(d3.extent(rows, row => row.x), width < 500 ? 5 : 9) : undefined;
-    const mark = (published, options) => Plot.line(sorted.filter(row => !!row.published === published), { x: "x", y: "y", z: "name", stroke: hueOf, ...options });
+  const facets = facet ? [...new Set(rows.map(row => row[facet]))] : [null];
+  const extent = d3.extent(rows.flatMap(row => [row.y, row.low ?? row.y, row.high ?? row.y]));
+  const one = (width, value) => {
+    const shown = facet ? sorted.filter(row => row[facet] === value) : sorted;
+    const ticks = xType === "linear" ? [...new Set(rows.map(row => row.x))] : isBinary ? binary(d3.extent(rows, row => row.x), width < 500 ? 5 : 9) : undefined;
+    // One mark for each name: a mark has one pattern of dashes.
+    const marks = d3.groups(shown, row => row.name).map(([, group]) => Plot.line(group, {
+      x: "x", y: "y", stroke: hueOf(group[0]), strokeWidth: group[0].published ? 1.5 : 2.2, strokeDasharray: dashOf(group[0]) || null }));
     return Plot.plot({
-      width, height: Math.min(460, Math.max(300, width * 0.55)), marginLeft: 56, marginRight: 24, marginBottom: 46, marginTop: 30, style: LETTERS,
-      x: { type: "log", base: isBinary ? 2 : 10, label: xLabel, labelAnchor: "center", labelArrow: "none", ticks, tickFormat: isBytes ? bytes : isBinary ? String : short },
-      y: { type: yType, label: yLabel, grid: true, tickFormat: short, ticks: yType === "log" ? 5 : 6 },
+      width, height: Math.min(460, Math.max(300, width * 0.55)) * (facet ? 0.8 : 1), marginLeft: 56, marginRight: 24, marginBottom: 48, marginTop: 34, style: LETTERS,
+      x: { type: xType, ...(xType === "log" ? { base: isBinary ? 2 : 10 } : {}), domain: d3.extent(rows, row => row.x), label: xLabel, labelOffset: 40, labelAnchor: "center", labelArrow: "none", ticks, tickFormat: isBytes ? bytes : isBinary || xType === "linear" ? String : short },
+      y: { type: yType, domain: facet && yType === "log" ? extent : undefined, label: yLabel, grid: true, tickFormat: short, ticks: yType === "log" ? 5 : 6 },
       marks: [
         base === null ? null : Plot.ruleY([base], { stroke: "currentColor", strokeDasharray: "2 3" }),
-        mark(true, { strokeDasharray: "6 4", strokeWidth: 1.5 }),
-        mark(false, { strokeWidth: 2.2 }),
-        Plot.dot(sorted, { x: "x", y: "y", fill: row => row.published ? "var(--paper)" : hueOf(row), stroke: hueOf, r: 2.8 }),
-        Plot.tip(sorted, Plot.pointer({ x: "x", y: "y", title: row => `${row.name}\n${isBytes ? bytes(row.x) : row.x}: ${short(row.y)}${row.low === undefined ? "" : ` (${short(row.low)} to ${short(row.high)})`}` })),
+        Plot.ruleX(shown.filter(row => row.low !== undefined), { x: "x", y1: "low", y2: "high", stroke: hueOf, strokeWidth: 5, strokeOpacity: 0.35 }),
+        ...marks,
+        Plot.dot(shown, { x: "x", y: "y", fill: row => row.published ? "var(--paper)" : hueOf(row), stroke: hueOf, r: 2.8 }),
+        Plot.dot(shown.filter(row => row.note), { x: "x", y: "y", stroke: hueOf, symbol: "times", r: 7, strokeWidth: 2 }),
+        Plot.tip(shown, Plot.pointer({ x: "x", y: "y", title: row => `${row.name}\n${isBytes ? bytes(row.x) : row.x}: ${short(row.y)}${row.low === undefined ? "" : ` (${short(row.low)} to ${short(row.high)})`}${row.note ? `\n${row.note}` : ""}` })),
       ],
     });
   };
+  const draw = width => facet ? element("div", {}, ...facets.flatMap(value => [element("h4", {}, value), one(width, value)])) : one(width, null);
   figure(parent, { id, title, caption, rows: rows.map(({ hue, ...row }) => ({ ...row, published: row.published ? "published" : "measured" })), keys, draw });
 }
 
@@ -128,8 +143,8 @@ function heat(parent, { id, title, caption, rows, xLabel, yLabel, xFormat = Stri
     const limit = Math.max(1, d3.max(part, row => Math.abs(Math.log2(row.value))));
     const xs = [...new Set(part.map(row => row.x))], narrow = width / xs.length < 44;
     return Plot.plot({
-      width, height: 64 + 30 * new Set(part.map(row => row.y)).size + (facet ? 18 : 0), marginLeft: Math.min(150, 24 + 7 * longest), marginBottom: 46, marginTop: facet ? 26 : 8, style: LETTERS,
-      x: { type: "band", label: xLabel, labelAnchor: "center", labelArrow: "none", tickFormat: xFormat, tickRotate: narrow ? -45 : 0 },
+      width, height: 64 + 30 * new Set(part.map(row => row.y)).size + (facet ? 18 : 0), marginLeft: Math.min(150, 24 + 7 * longest), marginBottom: 48, marginTop: facet ? 26 : 8, style: LETTERS,
+      x: { type: "band", label: xLabel, labelOffset: 40, labelAnchor: "center", labelArrow: "none", tickFormat: xFormat, tickRotate: narrow ? -45 : 0 },
       y: { type: "band", label: null, ariaLabel: yLabel, padding: 0.04, domain: [...new Set(part.map(row => row.y))] },
       color: diverging ? { type: "diverging", domain: [-limit, limit], scheme: "BrBG" } : { type: "linear", scheme: "YlGnBu" },
       marks: [
@@ -156,7 +171,7 @@ function strip(parent, { id, title, caption, rows, xLabel }) {
     const most = Math.floor(width * 0.45 / 6.8);
     return Plot.plot({
     width, height: 60 + 26 * names.length, marginLeft: 20 + 6.8 * Math.min(most, d3.max(names, name => name.length)), marginBottom: 44, marginTop: 8, style: LETTERS,
-    x: { type: "log", label: xLabel, labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: short, ticks: 5 },
+    x: { type: "log", label: xLabel, labelOffset: 40, labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: short, ticks: 5 },
     y: { type: "band", label: null, tickFormat: name => name.length > most ? `${name.slice(0, most - 1)}…` : name },
     marks: [
       Plot.ruleX([10], { stroke: "var(--c1)", strokeDasharray: "4 3" }),
@@ -168,20 +183,59 @@ function strip(parent, { id, title, caption, rows, xLabel }) {
   figure(parent, { id, title, caption, rows, draw });
 }
 
-// Effects with their intervals around "no difference".
+// Effects with their intervals, a scale for each unit. Ratios are drawn around "no difference".
+const isRatio = unit => /^times/.test(unit);
 function effects(parent, id, rows) {
+  const units = [...new Set(rows.map(row => row.unit))];
+  const one = (width, unit) => {
+    const shown = rows.filter(row => row.unit === unit);
+    const ends = shown.flatMap(row => [row.low, row.high, row.estimate]);
+    const isLog = ends.every(value => value > 0);
+    return Plot.plot({
+      width, height: 66 + 40 * shown.length, marginLeft: 12, marginRight: 24, marginBottom: 44, marginTop: 26, style: LETTERS,
+      x: { type: isLog ? "log" : "linear", label: unit, labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: short, ticks: width < 500 ? 3 : 5,
+        domain: isLog ? padded(isRatio(unit) ? [...ends, 1] : ends) : d3.nice(...d3.extent([...ends, 0]), 5) },
+      y: { type: "band", axis: null, domain: shown.map(row => row.name) },
+      marks: [
+        Plot.text([unit], { frameAnchor: "top-left", dy: -20, fontWeight: 600, fontSize: 12 }),
+        isRatio(unit) ? Plot.ruleX([1], { stroke: "currentColor", strokeDasharray: "2 3" }) : isLog ? null : Plot.ruleX([0], { stroke: "currentColor", strokeDasharray: "2 3" }),
+        Plot.ruleY(shown, { x1: "low", x2: "high", y: "name", stroke: "var(--c0)", strokeWidth: 4, strokeOpacity: 0.5, dy: 7 }),
+        Plot.dot(shown, { x: "estimate", y: "name", fill: "var(--c0)", r: 4.5, dy: 7 }),
+        Plot.text(shown, { y: "name", text: row => `${row.name}: ${short(row.estimate)}${row.p === undefined ? "" : `, p = ${row.p.toPrecision(2)}`}`, frameAnchor: "left", dy: -9, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 4, lineWidth: width / 13, textOverflow: "ellipsis" }),
+      ],
+    });
+  };
+  const draw = width => element("div", {}, ...units.map(unit => one(width, unit)));
+  figure(parent, { id, title: "The numbers behind the answers", caption: "A bar is the interval: of 95% where there were at least eight rounds, else from the least to the greatest round. Ratios have a dotted line at 1; an interval that crosses it shows no difference. p is corrected for the number of factors tested (Holm).", rows, columns: ["name", "unit", "estimate", "low", "high", "rounds", "p"], draw });
+}
+
+// Every delay of a hunt: rows have condition, medians, kind and name; conditions without one are kept.
+function hunt(parent, { id, title, caption, rows, conditions, xLabel }) {
+  const kinds = [...new Set(rows.map(row => row.kind))].sort();
   const draw = width => Plot.plot({
-    width, height: 50 + 40 * rows.length, marginLeft: 12, marginRight: 24, marginBottom: 44, marginTop: 10, style: LETTERS,
-    x: { type: "log", label: "times", labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: short, ticks: 5, domain: padded(rows.flatMap(row => [row.low, row.high, 1])) },
-    y: { type: "band", axis: null, domain: rows.map(row => row.name) },
+    width, height: 70 + 46 * conditions.length, marginLeft: Math.min(140, width * 0.34), marginRight: 24, marginBottom: 44, marginTop: 10, style: LETTERS,
+    x: { type: "log", label: xLabel, labelOffset: 40, labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: short, ticks: width < 500 ? 3 : 5, domain: padded([1, 10, ...rows.map(row => row.medians)]) },
+    y: { type: "band", label: null, domain: conditions },
     marks: [
-      Plot.ruleX([1], { stroke: "currentColor", strokeDasharray: "2 3" }),
-      Plot.ruleY(rows, { x1: "low", x2: "high", y: "name", stroke: "var(--c0)", strokeWidth: 4, strokeOpacity: 0.5, dy: 7 }),
-      Plot.dot(rows, { x: "estimate", y: "name", fill: "var(--c0)", r: 4.5, dy: 7 }),
-      Plot.text(rows, { y: "name", text: row => `${row.name}: ${short(row.estimate)} times`, frameAnchor: "left", dy: -9, fill: "currentColor", stroke: "var(--paper)", strokeWidth: 4, lineWidth: width / 13, textOverflow: "ellipsis" }),
+      Plot.ruleX([10], { stroke: "var(--c1)", strokeDasharray: "4 3" }),
+      ...kinds.map((kind, index) => Plot.dot(rows.filter(row => row.kind === kind), { x: "medians", y: "condition", dy: 12 * (index - (kinds.length - 1) / 2),
+        stroke: colour(index), fill: row => row.medians > 10 ? colour(index) : "none", r: row => row.medians > 10 ? 5 : 2.5 })),
+      Plot.tip(rows, Plot.pointer({ x: "medians", y: "condition", title: row => `${row.name}\n${short(row.medians)} medians` })),
     ],
   });
-  figure(parent, { id, title: "Effects with their 95% intervals", caption: "Right of the dotted line the first is faster, or takes longer, as its name says; an interval that crosses the line shows no difference.", rows, draw });
+  figure(parent, { id, title, caption, rows, columns: ["condition", "name", "kind", "medians"], keys: kinds.map((kind, index) => [kind, colour(index), ""]), draw });
+}
+
+// What else the machine did during a run.
+function load(parent, id, rows) {
+  const names = [...new Set(rows.map(row => row.name))];
+  const draw = width => Plot.plot({
+    width, height: 190, marginLeft: 44, marginRight: 24, marginBottom: 44, marginTop: 24, style: LETTERS,
+    x: { label: "seconds since the run began", labelAnchor: "center", labelArrow: "none" },
+    y: { label: "% of the processors", grid: true, ticks: 4 },
+    marks: names.map((name, index) => Plot.line(rows.filter(row => row.name === name), { x: "x", y: "y", curve: "step-before", stroke: colour(index), strokeWidth: 1.6 })),
+  });
+  figure(parent, { id, title: "What others took of the machine during the run", caption: "Times are results only where both are near nothing.", rows, keys: names.map((name, index) => [name, colour(index), ""]), draw });
 }
 
 function padded(values) {

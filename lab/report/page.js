@@ -17,7 +17,11 @@ system.addEventListener("change", () => setTheme(system.matches ? "dark" : "ligh
 themeButton.addEventListener("click", () => setTheme(root.dataset.theme === "dark" ? "light" : "dark"));
 
 const measured = data.experiments.filter(experiment => experiment.record);
-const machines = [...new Set(measured.map(({ record }) => `${record.machine.processor}, ${record.machine.cores} cores at ${record.machine.clock_gigahertz.toFixed(1)} GHz`))];
+const clocks = d3.groups(measured, ({ record }) => `${record.machine.processor}, ${record.machine.cores} cores`);
+const machines = clocks.map(([name, of]) => {
+  const [least, most] = d3.extent(of, ({ record }) => record.machine.clock_gigahertz).map(clock => clock.toFixed(1));
+  return `${name} at ${least === most ? least : `${least} to ${most}`} GHz`;
+});
 document.getElementById("summary").textContent = measured.length
   ? `Published experiments of 2007 to 2024, run again on ${machines.join("; ")}. Every time stands for a result that was checked against an independent implementation.`
   : "No records yet: run `cipherloom-lab run all`, then make this page again.";
@@ -28,6 +32,7 @@ for (const experiment of data.experiments) {
   document.getElementById("questions").append(element("article", { className: "card" },
     element("h3", {}, element("a", { href: `#${experiment.name}` }, experiment.title)),
     element("p", { className: "asked" }, experiment.question),
+    record?.warnings.length ? element("p", { className: "hint" }, "Hints, no results: see the warning below.") : null,
     element("p", { className: answer ? "answer" : "answer none" }, answer?.sentence ?? "Not measured yet.")));
 }
 
@@ -37,13 +42,13 @@ if (data.damaged.length) {
     element("ul", {}, ...data.damaged.map(words => element("li", {}, words)))));
 }
 
-const parsed = text => d3.csvParse(text ?? "");
+const parsed = texts => Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, d3.csvParse(text)]));
 for (const experiment of data.experiments) {
   const { name, title, question, record, published } = experiment;
   const section = element("section", { id: name, "aria-labelledby": `${name}-title` },
     element("h2", { id: `${name}-title` }, title), element("p", { className: "asked" }, question));
   document.getElementById("sections").append(section);
-  if (!record) section.append(element("p", { className: "none" }, published ? "Not measured yet; the published figures:" : "Not measured yet."));
+  if (!record) section.append(element("p", { className: "none" }, Object.keys(published).length ? "Not measured yet; the published figures:" : "Not measured yet."));
   if (record) about(section, record);
   const draw = EXPERIMENTS[name];
   if (draw) draw(section, record, parsed(published)); else if (record) anyLines(section, record);
@@ -51,10 +56,10 @@ for (const experiment of data.experiments) {
 }
 
 function about(section, record) {
-  if (record.load.is_busy) section.append(element("div", { className: "warning", role: "note" }, `The machine was busy during this run (${Math.round(100 * record.load.others_during)}% taken by other processes, ${Math.round(100 * record.load.stolen_during)}% by the hypervisor): take the numbers as hints.`));
-  if (record.build.is_debug) section.append(element("div", { className: "warning", role: "note" }, "This record was made by a debug build: its times are worth nothing."));
+  if (record.warnings.length) section.append(element("div", { className: "warning", role: "note" },
+    element("h3", {}, "Take these numbers as hints"), ...record.warnings.map(words => element("p", {}, words))));
   const list = element("dl", { className: "answers" });
-  for (const answer of record.answers) list.append(element("dt", {}, answer.question), element("dd", {}, answer.sentence));
+  for (const answer of record.answers) list.append(element("dt", {}, answer.question), element("dd", {}, element("span", { className: `basis ${answer.basis}` }, answer.basis), ` ${answer.sentence}`));
   section.append(list);
   if (record.pictures.length) {
     section.append(element("div", { className: "pictures" }, ...record.pictures.map(picture => element("figure", {},
@@ -64,9 +69,13 @@ function about(section, record) {
 }
 
 function behind(section, record) {
-  const rows = record.answers.flatMap(answer => answer.effects).filter(effect => effect.unit === "times")
-    .map(({ name, value }) => ({ name, ...value }));
-  if (rows.length > 1) effects(section, `${record.experiment}-effects`, rows);
+  const rows = record.answers.flatMap(answer => answer.effects)
+    .map(({ name, value, unit, probability }) => ({ name, unit, estimate: value.estimate, low: value.low, high: value.high, rounds: value.rounds ?? 0, p: probability }));
+  const named = d3.groups(rows, row => row.unit + row.name).map(([, [row]]) => row);
+  if (named.length > 1) effects(section, `${record.experiment}-effects`, named);
+  const moments = (record.load.over_time ?? []).flatMap(({ until, others, stolen }) => [["other processes", others], ["the hypervisor", stolen]]
+    .map(([name, share]) => ({ name, x: until, y: 100 * share })));
+  if (moments.length > 3) load(section, `${record.experiment}-load`, moments);
   for (const { title, columns, rows } of record.tables) {
     const lines = rows.map(row => Object.fromEntries(columns.map((name, i) => [name, row[i]])));
     section.append(element("details", {}, element("summary", {}, title), table(lines, columns)));

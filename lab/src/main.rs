@@ -1,6 +1,6 @@
 //! `cipherloom-lab`: when does parallelism pay? See the library for what it does.
 
-use cipherloom_lab::commands::{compare, list, report, run};
+use cipherloom_lab::commands::{answers, compare, list, report, run};
 use cipherloom_lab::output;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -25,6 +25,8 @@ enum Command {
     Run(run::Options),
     /// Make one page of a folder of records: answers, plots, published figures beside measured ones
     Report(report::Options),
+    /// Make the table of quoted answers from a folder of records
+    Answers(answers::Options),
     /// Set two records of one experiment side by side
     Compare(compare::Options),
 }
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Command::List => output::print(&list::text()),
         Command::Run(options) => run::run(&options),
         Command::Report(options) => report::run(&options),
+        Command::Answers(options) => answers::run(&options),
         Command::Compare(options) => compare::run(&options),
     };
     match done {

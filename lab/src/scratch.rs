@@ -6,8 +6,8 @@ use signal_hook::iterator::Signals;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The folder of this moment.
-static CURRENT: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The folders that were made.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Makes one. It is removed when it is dropped, and when Ctrl-C or SIGTERM ends the process: files in memory would stay there.
 ///
@@ -25,7 +25,7 @@ pub fn folder(wanted: Option<&Path>) -> anyhow::Result<tempfile::TempDir> {
         .prefix("cipherloom-lab-")
         .tempdir_in(&parent)
         .with_context(|| format!("cannot make a folder for scratch files in {}", parent.display()))?;
-    *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(folder.path().to_owned());
+    MADE.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
     Ok(folder)
 }
 
@@ -37,11 +37,30 @@ fn remove_at_signals() -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for Ctrl-C")?;
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            if let Some(folder) = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // Most of them are gone already.
+            for folder in MADE.lock().unwrap_or_else(PoisonError::into_inner).iter() {
                 let _ = std::fs::remove_dir_all(folder);
             }
             std::process::exit(128 + signal);
         }
     });
     Ok(())
+}
+
+/// A folder on a disk: beside other temporary files, or here; removed when dropped.
+///
+/// # Errors
+/// If there is no disk, in words.
+pub fn on_disk() -> Result<tempfile::TempDir, String> {
+    const TMPFS: u64 = 0x0102_1994;
+    let is_disk =
+        |folder: &Path| rustix::fs::statfs(folder).is_ok_and(|system| system.f_type as u64 != TMPFS);
+    let places = [std::env::temp_dir(), PathBuf::from("/var/tmp"), PathBuf::from(".")];
+    let Some(folder) = places.iter().find(|folder| is_disk(folder)) else {
+        return Err(format!("{} is in memory; set TMPDIR to a folder on a disk", places[0].display()));
+    };
+    tempfile::Builder::new()
+        .prefix("cipherloom-lab-")
+        .tempdir_in(folder)
+        .map_err(|error| format!("cannot make a folder in {}: {error}", folder.display()))
 }

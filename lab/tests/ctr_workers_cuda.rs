@@ -7,8 +7,8 @@
 mod stand_in;
 
 use cipherloom_gpu::cuda;
-use cipherloom_gpu::experiments::{CudaProgram, Worker};
 use cipherloom_lab::record::{Level, Record};
+use cipherloom_lab_gpu::{CudaProgram, Worker};
 use std::path::Path;
 use std::process::Command;
 

@@ -3,7 +3,7 @@
 use cipherloom_lab::commands::compare;
 use cipherloom_lab::measure::{Build, Interval, LoadWatch, Machine};
 use cipherloom_lab::record::{
-    Answer, Clock, Effect, Evidence, Excluded, Extent, Factors, Level, Oracle, Record, SCHEMA, Sample,
+    Answer, Basis, Clock, Effect, Evidence, Excluded, Extent, Factors, Level, Oracle, Record, SCHEMA, Sample,
     Series, Work, csv,
 };
 use std::collections::BTreeMap;
@@ -23,8 +23,9 @@ fn series(variant: &str, walls: &[u64]) -> Series {
 fn record() -> Record {
     let effect = Effect {
         name: "threads 1 to 4".to_owned(),
-        value: Interval { estimate: 1.5, low: 1.25, high: 1.75 },
+        value: Interval { estimate: 1.5, low: 1.25, high: 1.75, rounds: 9 },
         unit: "times".to_owned(),
+        probability: Some(0.01),
     };
     Record {
         schema: SCHEMA,
@@ -49,6 +50,8 @@ fn record() -> Record {
         answers: vec![Answer {
             question: "Is it?".to_owned(),
             sentence: "It is.".to_owned(),
+            basis: Basis::Guess,
+            is_headline: false,
             effects: vec![effect],
         }],
         tables: Vec::new(),

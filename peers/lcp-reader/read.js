@@ -21,7 +21,7 @@ async function read(publicationPath, passphraseFile, folder) {
   initGlobalConverters_SHARED();
   const publication = await PublicationParsePromise(publicationPath);
   if (!publication.LCP || publication.LCP.isNativeNodePlugin()) {
-    throw new Error("no licence was found, or a native plugin would be used");
+    throw new Error("no license was found, or a native plugin would be used");
   }
   const passphrase = fs.readFileSync(passphraseFile, "utf8").replace(/\n$/, "");
   const wrong = await publication.LCP.tryUserKeys([digest(passphrase + "x")]).then(() => true, () => false);

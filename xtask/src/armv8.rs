@@ -1,7 +1,7 @@
-//! `cargo xtask armv8`: the kernels' tests for AArch64, so that the backend `armv8` is compiled and run where no such
-//! processor is at hand.
+//! `cargo xtask armv8`: runs the kernels' tests for AArch64, so that the backend `armv8` is compiled and run where no such
+//! processor is at hand; and compares the lab's ciphers in C, which have ARM intrinsics.
 //!
-//! Not a part of `cargo xtask test`: it is a nice-to-have that depends on Debian 12's arm64 packages. They are the
+//! A stage of `cargo xtask test long` alone, since it depends on Debian 12's arm64 packages. They are the
 //! one package registry that has a standard library for AArch64, which must be of the very compiler that uses it;
 //! hence Debian's compiler (`rustc-web`) and not the pinned one. Every processor that QEMU lends has the AES
 //! instructions, so `soft` and `armv8` both run. Nothing can be timed like this.
@@ -12,10 +12,12 @@
 //! target/armv8/build/    what cargo builds with them
 //! ```
 
-use crate::chore::Program;
-use crate::{debian, place};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use cipherloom_peers::{Program, debian, place};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
@@ -23,9 +25,6 @@ const TARGET: &str = "aarch64-unknown-linux-gnu";
 const TOOLS: [&str; 2] = ["g++-aarch64-linux-gnu", "qemu-user"];
 
 /// Builds and runs the tests of `crates/kernels` for AArch64.
-///
-/// # Errors
-/// If a package cannot be had, a test fails, or the emulated processor does not offer `armv8`.
 pub(crate) fn run() -> Result<()> {
     ensure!(
         cfg!(all(target_arch = "x86_64", target_os = "linux")),
@@ -39,6 +38,33 @@ pub(crate) fn run() -> Result<()> {
     let backends = told.lines().find(|line| line.contains("backends here:")).unwrap_or("no backends named");
     ensure!(backends.contains("armv8"), "the emulated processor was not seen to have `armv8`: {backends}");
     println!("armv8: tests passed under emulation; {backends}");
+    compare_ciphers()
+}
+
+/// The lab's ciphers in C must give the same bytes under emulation as here, where the lab's tests check them.
+fn compare_ciphers() -> Result<()> {
+    let folder = place::target().join("armv8/ciphers");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let asked = folder.join("asked");
+    let ciphers = ["intrinsics-row ecb", "intrinsics-row ctr", "intrinsics-row cbc-encrypt"];
+    let ciphers = ciphers.into_iter().chain(["intrinsics-eight ecb", "intrinsics-eight ctr", "plain ctr"]);
+    let lines: String = ciphers.map(|cipher| format!("result {cipher} 128 1040 33 1\n")).collect();
+    std::fs::write(&asked, lines).with_context(|| format!("cannot write {}", asked.display()))?;
+    let answers = |compiler: &str, runner: &[&str]| -> Result<Vec<u8>> {
+        let program = folder.join(compiler);
+        let sources = place::lab().join("peers/ciphers.c");
+        let flags = ["-O2", "-static", "-DWITHOUT_OPENSSL", "-o"];
+        Program::new(compiler).args(flags).args([&program, &sources]).run()?;
+        let command = runner.iter().map(OsStr::new).chain([program.as_os_str()]).collect::<Vec<_>>();
+        let output = Command::new(command[0]).args(&command[1..]).stdin(File::open(&asked)?).output()?;
+        ensure!(output.status.success(), "{} ended with {}", program.display(), output.status);
+        Ok(output.stdout)
+    };
+    let (here, emulated) =
+        (answers("gcc", &[])?, answers("aarch64-linux-gnu-gcc", &["qemu-aarch64", "-cpu", "max"])?);
+    ensure!(!here.is_empty() && here == emulated, "the lab's ciphers in C differ under emulation");
+    ensure!(!here.windows(7).any(|word| word == b"\"error\""), "the lab's ciphers in C refuse a mode");
+    println!("armv8: the lab's ciphers in C give the same {} bytes as on this processor", here.len());
     Ok(())
 }
 
@@ -125,14 +151,8 @@ impl Apt {
         let folder = self.folder.join("packages").join(package);
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
         self.program("apt-get").folder(&folder).args(["download", package]).run()?;
-        let files =
-            std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))?;
-        for file in files {
-            let file = file?.path();
-            if file.extension().is_some_and(|extension| extension == "deb") {
-                return Ok(file);
-            }
-        }
-        bail!("apt-get left no package in {}", folder.display())
+        let mut files = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
+        let package = files.find(|file| file.extension().is_some_and(|extension| extension == "deb"));
+        package.with_context(|| format!("apt-get left no package in {}", folder.display()))
     }
 }

@@ -5,9 +5,8 @@
 //! tool is needed. The flags of `.cargo/config.toml` (a static executable) do not go with the sanitizer; `RUSTFLAGS`
 //! replaces them.
 
-use crate::chore::Program;
-use crate::place;
 use anyhow::{Context, Result, ensure};
+use cipherloom_peers::{Program, place};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,11 +36,8 @@ pub(crate) struct Options {
     pub(crate) targets: Vec<String>,
 }
 
-/// Builds every target, then runs each.
-///
-/// # Errors
-/// If a target does not build, or finds an input that makes the library panic, leak or read out of bounds. The input
-/// is left in `fuzz/artifacts`.
+/// Builds every target, then runs each. An input that makes the library panic, leak or read out of bounds is left in
+/// `fuzz/artifacts`.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let targets = targets(&options.targets)?;
     build()?;
@@ -133,7 +129,7 @@ fn targets(wanted: &[String]) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn host() -> Result<String> {
+pub(crate) fn host() -> Result<String> {
     let version = Program::new("rustc").folder(place::root()).arg("-vV").output()?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(String::from).context("`rustc -vV` names no host")

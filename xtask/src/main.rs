@@ -1,33 +1,36 @@
-//! `cargo xtask …`: the house's own chores, as a program instead of shell scripts, so that they are typed, tested
-//! and the same on every machine. One file or folder for each chore; nothing imports this crate.
+//! `cargo xtask …`: the chores of this repository, as a program instead of shell scripts, so that they are typed, tested
+//! and the same on every machine. One file for each chore; nothing imports this crate.
+//!
+//! A chore fails at the first thing that cannot be had, does not build, or fails; functions say so only where there is more to
+//! say.
 
 mod armv8;
-mod bench;
-mod chore;
-mod debian;
 mod deny;
 mod development;
+mod docs;
 mod fuzz;
 mod gpu;
 mod interop;
 mod lab;
-mod lcp;
-mod licences;
-mod place;
+mod lanes;
 mod python;
+mod release;
 mod report;
 mod scale;
-mod schedule;
+mod stages;
 mod stores;
 mod test;
+mod tools;
 mod vectors;
 mod web;
 
+use cipherloom_peers::place;
 use clap::{Parser, Subcommand};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask", about = "The house's own chores", max_term_width = 100)]
+#[command(name = "cargo xtask", about = "The chores of this repository", max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     chore: Chore,
@@ -37,11 +40,11 @@ struct Arguments {
 enum Chore {
     /// Run everything that continuous integration runs; install what it needs
     Test(test::Options),
-    /// Check licences, sources and duplicate versions of the dependencies with cargo-deny
+    /// Check licenses, sources and duplicate versions of the dependencies with cargo-deny
     Deny,
     /// Verify the test vectors with tools of other origin; with --regenerate, make them anew first
     Vectors(vectors::Options),
-    /// Drive the release build against other programs, in both directions
+    /// Drive the development build's command against other programs, in both directions
     Interop(interop::Options),
     /// Make the lab's page from the committed records and look at it in Chromium
     Report,
@@ -49,8 +52,16 @@ enum Chore {
     Web,
     /// Build every fuzz target and run each for a while
     Fuzz(fuzz::Options),
-    /// Measure the command beside its peers on this machine
-    Bench(bench::Options),
+    /// Measure the command beside its peers on this machine (the lab's bench; `bench --help` tells its options)
+    #[command(disable_help_flag = true)]
+    Bench {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Make everything that a release publishes, and install and run each artefact in a clean system
+    Release(release::Options),
+    /// Build the documentation site and check it in Chromium
+    Docs,
     /// Build the kernels' tests for AArch64 with Debian's compiler and run them under QEMU
     Armv8,
 }
@@ -60,11 +71,15 @@ fn main() -> ExitCode {
         Chore::Test(options) => test::run(&options),
         Chore::Deny => deny::run(),
         Chore::Vectors(options) => vectors::run(&options),
-        Chore::Interop(options) => interop::run(&options),
-        Chore::Report => report::run(),
-        Chore::Web => web::build().map(drop),
+        Chore::Interop(options) => {
+            development::command().and_then(|command| interop::run(&command, &options))
+        }
+        Chore::Report => place::lab_build().and_then(|lab| report::run(&lab)),
+        Chore::Web => place::lab_build().and_then(|lab| web::build(&lab)).map(drop),
         Chore::Fuzz(options) => fuzz::run(&options),
-        Chore::Bench(options) => bench::run(&options),
+        Chore::Bench { arguments } => lab::bench(&arguments),
+        Chore::Release(options) => release::run(&options),
+        Chore::Docs => docs::run(),
         Chore::Armv8 => armv8::run(),
     };
     match done {

@@ -9,9 +9,9 @@
 //! development build, which is dynamic too, so that their dependencies are compiled once (`development.rs`). Lints ride on it
 //! here as there.
 
-use crate::chore::Program;
-use crate::{debian, development, interop, place, stores};
+use crate::development;
 use anyhow::{Context, Result};
+use cipherloom_peers::{Program, age, azurite, place, python_environment, versitygw};
 use std::path::{Path, PathBuf};
 
 /// The tests over Google Cloud Storage's emulator.
@@ -19,24 +19,18 @@ const GCS: &str = "tests/test_stores_gcs.py";
 
 /// Builds and installs the package with pip, then runs its lints, mypy, and the tests in `bindings/python/tests`, but for those
 /// over Google Cloud Storage.
-///
-/// # Errors
-/// If a requirement cannot be had, or anything of this fails.
 pub(crate) fn run() -> Result<()> {
-    debian::ensure(&[("age-keygen", "age")])?;
     let python = environment()?;
     Program::new(&python).folder(folder()).args(["-m", "mypy"]).run()?;
     tests(&python)?
         .arg(format!("--ignore={GCS}"))
-        .environment("CIPHERLOOM_VERSITYGW", stores::versitygw()?)
-        .environment("CIPHERLOOM_AZURITE", stores::azurite()?)
+        .environment("PATH", place::first_on_path(&age()?)?)
+        .environment("CIPHERLOOM_VERSITYGW", versitygw()?)
+        .environment("CIPHERLOOM_AZURITE", azurite()?)
         .run()
 }
 
 /// Runs the tests over Google Cloud Storage alone, against the emulator `server`.
-///
-/// # Errors
-/// As [`run`].
 pub(crate) fn gcs(server: &Path) -> Result<()> {
     tests(&environment()?)?.arg(GCS).environment("CIPHERLOOM_FAKE_GCS", server).run()
 }
@@ -44,7 +38,7 @@ pub(crate) fn gcs(server: &Path) -> Result<()> {
 /// The interpreter of an environment with the tests' requirements and the package.
 fn environment() -> Result<PathBuf> {
     let requirements = folder().join("tests/requirements.txt");
-    let python = interop::environment(&place::target().join("python-venv"), &requirements)?;
+    let python = python_environment(&place::target().join("python-venv"), &requirements)?;
     install(&python)?;
     Ok(python)
 }
@@ -55,15 +49,13 @@ fn tests(python: &Path) -> Result<Program> {
         .folder(folder())
         .args(["-m", "pytest", "-q", "--durations=5"])
         // What the package makes, the command opens, and the other way round.
-        .environment("CIPHERLOOM", place::release_build()?)
+        .environment("CIPHERLOOM", development::command()?)
         .environment("PYTHONDONTWRITEBYTECODE", "1"))
 }
 
 /// Installs the package into an interpreter's environment, which has what it needs.
-///
-/// # Errors
-/// If it cannot be built or installed.
 pub(crate) fn install(python: &Path) -> Result<()> {
+    let _lock = place::lock("python-wheel.lock")?;
     pip(python, &["install", "--force-reinstall", "--no-deps"]).arg(wheel(python)?).run()
 }
 

@@ -5,9 +5,8 @@
 //! its window, an empty plot, an export that is not what it says; and if a library in `lab/report/vendor/` is not byte for
 //! byte what npm has under its version.
 
-use crate::chore::Program;
-use crate::{debian, place};
 use anyhow::{Context, Result, ensure};
+use cipherloom_peers::{Program, debian, place};
 use std::fs;
 use std::path::Path;
 
@@ -21,11 +20,8 @@ const VENDORED: [(&str, &str); 4] = [
     ("d3.LICENSE", "d3/LICENSE"),
 ];
 
-/// Makes the page and has the browser look at it.
-///
-/// # Errors
-/// If something it needs cannot be had, or the page has a fault.
-pub(crate) fn run() -> Result<()> {
+/// Makes the page with this lab and has the browser look at it.
+pub(crate) fn run(lab: &Path) -> Result<()> {
     debian::ensure(&PROGRAMS)?;
     let sources = place::root().join("lab/report");
     let folder = place::target().join("report");
@@ -34,7 +30,7 @@ pub(crate) fn run() -> Result<()> {
     let records = place::root().join("lab/records");
     let (measured, copied) = with_a_damaged_one(&records, &folder)?;
     let page = folder.join("report.html");
-    Program::new(place::lab_build()?).arg("report").arg(&copied).arg("-o").arg(&page).run()?;
+    Program::new(lab).arg("report").arg(&copied).arg("-o").arg(&page).run()?;
     fs::copy(sources.join("check.mjs"), folder.join("check.mjs")).context("cannot copy check.mjs")?;
     Program::new("node").folder(&folder).arg("check.mjs").arg(&page).arg(&folder).args(measured).run()?;
     println!("screenshots in {}", folder.display());

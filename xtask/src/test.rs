@@ -1,55 +1,63 @@
-//! `cargo xtask test`: everything that continuous integration runs, each stage with its time.
+//! `cargo xtask test`: everything that continuous integration runs, and more on request.
 //!
-//! The quick stages come first, so that a slip is told within minutes, and the builds that others use. What follows goes in
-//! two lanes at once: stages that mostly compile, and stages that mostly wait for some other program.
+//! Formatting and lints come first, so that a slip is told within minutes; lints build what the other stages use. Those run two at
+//! a time: one lane takes the next stage from the front of the list, where the stages compile, and the other one from its back,
+//! where they mostly wait for other programs.
 
-use crate::chore::Program;
-use crate::{development, gpu, interop, lab, place, python, report, scale, schedule, stores, vectors, web};
-use anyhow::{Context, Result, bail};
-use std::time::{Duration, Instant};
+use crate::stages::{self, Ended, Stage};
+use crate::{armv8, development, gpu, interop, lab, lanes, python, report, scale, stores, vectors, web};
+use anyhow::Result;
+use cipherloom_peers::{Program, place};
+use std::time::Instant;
 
-/// One step of the tests.
-struct Stage {
-    name: &'static str,
-    run: fn() -> Result<()>,
-}
+type Test = Stage<fn() -> Result<()>>;
 
-const STAGES: [Stage; 15] = [
-    Stage { name: "format", run: formatting },
-    Stage { name: "lints", run: lints },
+/// One after the other.
+const FIRST: [Test; 2] = [Stage { name: "format", run: formatting }, Stage { name: "lints", run: lints }];
+
+/// Two at a time.
+const REST: [Test; 13] = [
     Stage { name: "tests", run: tests },
-    Stage { name: "release", run: release },
-    Stage { name: "vectors", run: verify_vectors },
-    Stage { name: "interop", run: interop },
-    Stage { name: "stores", run: stores::run },
-    Stage { name: "lab-tests", run: lab::tests },
-    Stage { name: "lab", run: lab::stage },
-    Stage { name: "report", run: report::run },
-    Stage { name: "web", run: web::stage },
-    Stage { name: "python", run: python::run },
-    Stage { name: "scale", run: scale::run },
-    Stage { name: "one-thread", run: tests_on_one_thread },
     Stage { name: "gpu", run: gpu::run },
+    Stage { name: "lab-tests", run: lab::tests },
+    Stage { name: "one-thread", run: tests_on_one_thread },
+    Stage { name: "portable", run: tests_of_portable_folders },
+    Stage { name: "lab", run: lab::stage },
+    Stage { name: "vectors", run: || vectors::run(&vectors::Options::default()) },
+    Stage { name: "report", run: || report::run(&development::lab()?) },
+    Stage { name: "web", run: web::stage },
+    Stage { name: "scale", run: scale::run },
+    Stage { name: "python", run: python::run },
+    Stage { name: "stores", run: || stores::run(&development::command()?) },
+    Stage { name: "interop", run: || interop::run(&development::command()?, &interop::Options::default()) },
 ];
 
-/// How many of them come first, one after the other.
-const FIRST: usize = 4;
+/// What takes long and seldom finds anything that the other stages do not. `cargo xtask test long` runs all of it.
+const LONG: [Test; 6] = [
+    Stage { name: "release", run: release },
+    Stage { name: "mazes", run: lab::mazes },
+    Stage { name: "armv8", run: armv8::run },
+    Stage { name: "gcs", run: stores::gcs },
+    Stage { name: "scale-full", run: scale::full },
+    Stage { name: "notebook", run: scale::notebook },
+];
 
-/// Those of the rest that mostly compile, with builds of their own.
-const COMPILING: [&str; 3] = ["one-thread", "lab-tests", "gpu"];
-
-/// Stages that run only where they are asked for by name: a notebook brings Jupyter's executor with it, and Google Cloud
-/// Storage's emulator takes long to build.
-const ON_REQUEST: [Stage; 2] =
-    [Stage { name: "notebook", run: scale::notebook }, Stage { name: "gcs", run: stores::gcs }];
+/// Stands for all stages of [`LONG`].
+const ALL_LONG: &str = "long";
 
 /// The library runs its pipelines on one thread where this variable says so, which is the serial twin of every
 /// parallel path: both must give the same output.
 const THREADS: &str = "CIPHERLOOM_TEST_THREADS";
 
+/// The tests that ask for this variable, besides those in the libraries' own files.
+const SERIAL: [&str; 5] = ["trees", "stopping", "round_trip", "editions", "hostile"];
+
+/// The tests of the library that read and write whole trees.
+const TREES: [&str; 6] = ["trees", "builder", "stopping", "ending_early", "concurrent_runs", "disagreements"];
+
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Run only these stages, in their usual order (see --list)
+    /// Run only these stages, in their usual order (see --list); `long` names all that run only on request
     #[arg(value_name = "STAGE")]
     only: Vec<String>,
     /// List the stages and stop
@@ -57,49 +65,38 @@ pub(crate) struct Options {
     list: bool,
 }
 
-/// Runs the stages and prints the time of each.
+/// Runs the stages, and prints a table of their times and results.
 ///
 /// # Errors
-/// At the first stage that fails, or if a stage asked for does not exist.
+/// If a stage fails (no other is begun then), or if a stage asked for does not exist.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.list {
-        STAGES.iter().for_each(|stage| println!("{}", stage.name));
-        ON_REQUEST.iter().for_each(|stage| println!("{} (only if named)", stage.name));
+        FIRST.iter().chain(&REST).for_each(|stage| println!("{}", stage.name));
+        LONG.iter()
+            .for_each(|stage| println!("{} (only if named; `{ALL_LONG}` names all of these)", stage.name));
         return Ok(());
     }
     let start = Instant::now();
-    let times = if options.only.is_empty() {
-        let (first, rest) = STAGES.split_at(FIRST);
-        let mut times = in_order(first)?;
-        let (compiling, waiting): (Vec<_>, Vec<_>) =
-            rest.iter().map(|stage| stage.name).partition(|name| COMPILING.contains(name));
-        times.extend(schedule::side_by_side(&[&compiling, &waiting])?);
-        times
+    let ended = if options.only.is_empty() {
+        run_all()?
     } else {
-        let all = || STAGES.iter().chain(&ON_REQUEST);
-        if let Some(unknown) = options.only.iter().find(|name| all().all(|stage| stage.name != **name)) {
-            bail!("there is no stage `{unknown}`; `cargo xtask test --list` names them");
+        let mut names = options.only.clone();
+        if names.iter().any(|name| name == ALL_LONG) {
+            names.retain(|name| name != ALL_LONG);
+            names.extend(LONG.iter().map(|stage| stage.name.to_owned()));
         }
-        in_order(all().filter(|stage| options.only.iter().any(|name| name == stage.name)))?
+        let all: Vec<_> = FIRST.iter().chain(&REST).chain(&LONG).collect();
+        stages::in_order(&stages::choose(&all, &names)?, |run| run())
     };
-    println!("\nall stages passed:");
-    for (name, time) in &times {
-        println!("  {name:<12} {:>7.1} s", time.as_secs_f64());
-    }
-    println!("  {:<12} {:>7.1} s", "together", start.elapsed().as_secs_f64());
-    Ok(())
+    stages::summarize(&ended, start, "test")
 }
 
-fn in_order<'a>(stages: impl IntoIterator<Item = &'a Stage>) -> Result<Vec<(&'static str, Duration)>> {
-    let mut times = Vec::new();
-    for stage in stages {
-        println!("\n=== {} ===", stage.name);
-        let start = Instant::now();
-        (stage.run)().with_context(|| format!("stage `{}` failed", stage.name))?;
-        times.push((stage.name, start.elapsed()));
-        println!("--- {} passed in {:.1} s", stage.name, start.elapsed().as_secs_f64());
+fn run_all() -> Result<Vec<Ended>> {
+    let mut ended = stages::in_order(&FIRST.each_ref(), |run| run());
+    if ended.iter().all(|stage| !stage.has_failed) {
+        ended.extend(lanes::run(&REST.map(|stage| stage.name), &development::programs()?));
     }
-    Ok(times)
+    Ok(ended)
 }
 
 fn formatting() -> Result<()> {
@@ -107,39 +104,40 @@ fn formatting() -> Result<()> {
         Program::cargo().folder(place::root().join(workspace)).arg("fmt").args(arguments).arg("--check").run()
     };
     format(&["--all"], ".")?;
-    format(&["--package", "cipherloom-lab", "--package", "cipherloom-bignum"], "lab")?;
+    let lab = ["lab", "lab-gpu", "bench", "bignum"].map(|name| format!("--package=cipherloom-{name}"));
+    format(&lab.each_ref().map(String::as_str), "lab")?;
     format(&[], "bindings/python")
 }
 
-/// Compiles everything with clippy looking on, with the stores, which the development build leaves out of the command.
+/// Compiles both workspaces with clippy looking on.
 fn lints() -> Result<()> {
-    development::test(&place::root(), &[], "cipherloom-cli/stores")
-        .args(["--all-targets", "--no-run", "--quiet"])
-        .run()
+    let compiled = ["--all-targets", "--no-run", "--quiet"];
+    development::test(development::FEATURES).args(compiled).run()?;
+    development::test_lab().args(compiled).run()
 }
 
-/// Units, integration tests and the examples in the documentation, on as many threads as there are cores.
+/// Units, integration tests and the examples in the documentation, on as many threads as there are cores; then what the command
+/// says that is built without what takes long to build, as the README's first command builds it.
 fn tests() -> Result<()> {
-    development::test(&place::root(), &[], "").run()
+    development::test(development::FEATURES).run()?;
+    development::test("").args(["--test", "without_features"]).run()
 }
 
-/// The tests once more, on one thread.
+/// The tests that run pipelines once more, on one thread.
 fn tests_on_one_thread() -> Result<()> {
-    development::test(&place::root(), &[], "").args(["--lib", "--tests"]).environment(THREADS, "1").run()
+    let tests = SERIAL.iter().flat_map(|name| ["--test", name]);
+    development::test(development::FEATURES).arg("--lib").args(tests).environment(THREADS, "1").run()
 }
 
-/// What is released, and the lab.
+/// The tests over whole trees once more, with folders and outputs as systems without Linux's calls have them.
+fn tests_of_portable_folders() -> Result<()> {
+    let tests = TREES.iter().flat_map(|name| ["--test", name]);
+    development::test(&format!("{},cipherloom/portable", development::FEATURES)).args(tests).run()
+}
+
+/// The command as it is released, a static executable, with other programs and with object stores.
 fn release() -> Result<()> {
-    for (_, program) in place::builds()? {
-        println!("built {}", program.display());
-    }
-    Ok(())
-}
-
-fn verify_vectors() -> Result<()> {
-    vectors::run(&vectors::Options::default())
-}
-
-fn interop() -> Result<()> {
-    interop::run(&interop::Options::default())
+    let command = place::release_build()?;
+    interop::run(&command, &interop::Options { long: true, ..Default::default() })?;
+    stores::run(&command)
 }

@@ -4,9 +4,9 @@
 //! `generate.py` or a Go module in `generate/`; a verifier is `verify.py`, `verify.sh` or a Go module in `verify/`.
 //! A folder without a generator holds published vectors, which its README names.
 
-use crate::chore::Program;
-use crate::{interop, place};
+use crate::interop;
 use anyhow::{Context, Result, ensure};
+use cipherloom_peers::{Program, place};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Default)]
@@ -20,9 +20,6 @@ pub(crate) struct Options {
 }
 
 /// Verifies (and with `regenerate` makes) the vectors of every origin.
-///
-/// # Errors
-/// If a folder has no verifier, a tool is missing, or a vector is not what its verifier expects.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let folders = folders(&options.origins)?;
     let python = interop::python()?;

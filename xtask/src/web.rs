@@ -6,26 +6,23 @@
 //! lab/records/ ──> cipherloom-lab report ─────────> lab/web/dist/report.html   (the second view)
 //! ```
 
-use crate::chore::Program;
-use crate::{debian, place};
+use crate::development;
 use anyhow::Result;
-use std::path::PathBuf;
+use cipherloom_peers::{Program, debian, place};
+use std::path::{Path, PathBuf};
 
 const BUILD: [(&str, &str); 2] = [("node", "nodejs"), ("npm", "npm")];
 const TEST: [(&str, &str); 1] = [("chromium", "chromium")];
 
-/// Builds the page.
-///
-/// # Errors
-/// If something it needs cannot be had, or a type or a record is wrong.
-pub(crate) fn build() -> Result<PathBuf> {
+/// Builds the page, and with this lab the other one.
+pub(crate) fn build(lab: &Path) -> Result<PathBuf> {
     debian::ensure(&BUILD)?;
     let folder = place::lab().join("web");
     let npm = || Program::new("npm").folder(&folder);
     npm().args(["ci", "--silent", "--no-audit", "--no-fund"]).run()?;
     npm().args(["run", "--silent", "build"]).run()?;
     let built = folder.join("dist");
-    Program::new(place::lab_build()?)
+    Program::new(lab)
         .folder(place::root())
         .args(["report", "lab/records", "-o"])
         .arg(built.join("report.html"))
@@ -35,12 +32,9 @@ pub(crate) fn build() -> Result<PathBuf> {
 }
 
 /// Builds the page and has the browser use it; screenshots go to `target/web/` for somebody to look at.
-///
-/// # Errors
-/// If it does not build, or the page has a fault.
 pub(crate) fn stage() -> Result<()> {
     debian::ensure(&TEST)?;
-    let built = build()?;
+    let built = build(&development::lab()?)?;
     let shots = place::target().join("web");
     Program::new("node")
         .folder(place::lab().join("web"))

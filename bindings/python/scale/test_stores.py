@@ -4,7 +4,6 @@ The gateway (versitygw) and the proxy that makes the storm are those of the stor
 ``CIPHERLOOM_SCALE_OBJECTS`` says how many objects; 20,000 unless it is set.
 """
 
-import json
 import os
 import random
 import urllib.parse
@@ -15,6 +14,7 @@ import cipherloom as cl
 import pytest
 import stores  # type: ignore[import-not-found]
 from cipherloom import _native
+from cipherloom._options import Request
 from cipherloom import ray as scale
 from conftest import Sky, a_worker_killed, recorded, write
 
@@ -53,17 +53,14 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def process(operation: str, source: str, destination: str, key: cl.Keyset | None) -> int:
+def process(operation: Any, source: str, destination: str, key: cl.Keyset | None) -> int:
     """With the package's own client, in this process; gives how many files."""
-    summary, failures = _native.process(
-        {
-            "operation": operation, "source": source, "destination": destination, "key": key, "new_key": None,
-            "threads": 2, "if_exists": "fail", "links": "skip", "include": [], "exclude": [], "objects": None,
-            "suffix": "", "bind_path": False, "durable": False, "progress": None,
-        }
+    request = Request(
+        operation=operation, source=source, destination=destination, key=key, options=cl.Options(threads=2)
     )  # fmt: skip
+    report, failures = _native.process(request)
     assert failures == []
-    return int(json.loads(summary)["files"])
+    return int(report["files"])
 
 
 @pytest.mark.usefixtures("cluster")
@@ -157,7 +154,7 @@ def test_verification_where_some_may_not_be_listed(
 
     # Credentials for the objects alone: they are verified, and the rest is told.
     monkeypatch.setattr(sky, "weather", weather("sealed.manifest"))
-    with pytest.warns(UserWarning, match=r"sealed\.manifest: this manifest cannot be read"):
+    with pytest.warns(UserWarning, match=r"sealed\.manifest: cannot read this manifest"):
         assert scale.verify(sealed, key_file).files == 3
     assert scale.verify(sealed, key_file, manifest=tmp_path / "verified").files == 3
     # What may be there, and could not be listed, is not called gone.

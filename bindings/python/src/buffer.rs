@@ -4,6 +4,7 @@
 //! is not held meanwhile, so another thread may write to a bytearray that is being read. Rust gives a slice no meaning
 //! then; a copy just holds old bytes or new ones.
 
+use cipherloom::internal::memory::Source;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -50,7 +51,7 @@ impl Lent {
     /// # Panics
     /// If the buffer has fewer bytes.
     #[expect(unsafe_code, reason = "the buffer protocol gives a pointer")]
-    pub(crate) fn copy_into(&self, offset: usize, target: &mut [MaybeUninit<u8>]) {
+    fn copy_into(&self, offset: usize, target: &mut [MaybeUninit<u8>]) {
         let end = offset.checked_add(target.len());
         assert!(end.is_some_and(|end| end <= self.len()), "a piece lies within its buffer");
         if target.is_empty() {
@@ -70,5 +71,36 @@ impl Lent {
         let mut bytes = vec![0; self.len()];
         self.copy_to(0, &mut bytes);
         bytes
+    }
+}
+
+/// Into memory that has no value yet.
+impl Source for Lent {
+    type Byte = MaybeUninit<u8>;
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn copy(&self, offset: usize, target: &mut [u8]) {
+        self.copy_to(offset, target);
+    }
+
+    #[expect(unsafe_code, reason = "all bytes have a value when it returns")]
+    fn copy_to_output<'o>(
+        &self,
+        offset: usize,
+        len: usize,
+        output: &'o mut [MaybeUninit<u8>],
+    ) -> &'o mut [u8] {
+        let (front, rest) = output.split_at_mut(len);
+        self.copy_into(offset, front);
+        rest.fill(MaybeUninit::new(0));
+        // SAFETY: `copy_into` has written all of the first `len` bytes, `fill` all others.
+        unsafe { output.assume_init_mut() }
+    }
+
+    fn put(output: &mut [MaybeUninit<u8>], bytes: &[u8]) {
+        output.write_copy_of_slice(bytes);
     }
 }

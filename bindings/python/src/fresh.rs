@@ -47,20 +47,6 @@ pub(crate) unsafe fn bytes<'py>(
     Ok(object)
 }
 
-/// Gives every byte of `output` a value: `len` bytes of `source` from `offset` on, then zeros.
-pub(crate) fn written<'o>(
-    output: &'o mut [MaybeUninit<u8>],
-    source: &crate::buffer::Lent,
-    offset: usize,
-    len: usize,
-) -> &'o mut [u8] {
-    let (text, rest) = output.split_at_mut(len);
-    source.copy_into(offset, text);
-    rest.fill(MaybeUninit::new(0));
-    // SAFETY: `copy_into` has written all of the first `len` bytes, `fill` all others.
-    unsafe { output.assume_init_mut() }
-}
-
 /// Only a request: the bytes are the same without.
 #[cfg(target_os = "linux")]
 fn ask_for_large_pages(output: &mut [MaybeUninit<u8>]) {

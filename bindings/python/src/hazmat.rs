@@ -1,13 +1,15 @@
 //! AES-CBC and AES-CTR without authentication (NIST SP 800-38A): building blocks for those who know what is missing.
 
 use crate::buffer::Lent;
-use crate::errors::InvalidRequest;
+use crate::errors::{InvalidRequest, OrRaise};
 use cipherloom::format::pad;
+use cipherloom::internal::engine::{Workers, lock};
+use cipherloom::report::Unobserved;
 use cipherloom_kernels::{Aes, Backend, CbcStream};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use zeroize::Zeroizing;
 
 const BLOCK: usize = 16;
@@ -43,22 +45,21 @@ pub(crate) fn aes_cbc_encrypt_many<'py>(
         );
         return Err(InvalidRequest::new_err(text));
     }
-    let texts = py.detach(|| {
+    let texts = py.detach(|| -> Result<_, cipherloom::Error> {
         let mut texts: Vec<Vec<u8>> =
             lent.iter().map(|buffer| Vec::with_capacity(buffer.len() + BLOCK)).collect();
         let shares = shares(&lent, &mut texts, &chains, workers(&lent, threads));
-        // A system that refuses another thread gets all shares done by those that are there.
         let queue = Mutex::new(shares.into_iter());
-        cipherloom::on_workers(workers(&lent, threads), &|| {
+        Workers::new(workers(&lent, threads), &Unobserved).run(&|| {
             loop {
-                let share = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let share = lock(&queue).next();
                 let Some(share) = share else { return };
                 encrypt(&aes, share, padding);
             }
-        });
-        texts
+        })?;
+        Ok(texts)
     });
-    Ok(texts.iter().map(|text| PyBytes::new(py, text)).collect())
+    Ok(texts.or_raise(None)?.iter().map(|text| PyBytes::new(py, text)).collect())
 }
 
 /// Decrypts one buffer of whole blocks; padding is left where it is.

@@ -1,42 +1,42 @@
 //! `Keyset`: Tink keysets in Python's hands: made, read, written, wrapped with age.
 //!
-//! The secret leaves this type by three doors only, each called for by name: `to_json`, `write`, `wrap`. Nothing shows it
-//! in `repr`, and it cannot be pickled.
+//! The secret leaves this type through `to_json`, `write` and `wrap` only. `repr` does not show it, and it cannot be pickled.
 
+use crate::age::read_identities;
 use crate::buffer::Lent;
-use crate::errors::{InvalidKey, InvalidRequest, exception, os_error};
-use cipherloom::Format;
-use cipherloom::key::wrapped::{self, IdentityText, Lock, LockKind, Opener};
+use crate::errors::{InvalidKey, InvalidRequest, OrRaise, os_error, with_hint};
+use cipherloom::format::{Format, MAX_SEGMENT_SIZE};
+use cipherloom::key::wrapped::{self, Lock, LockKind, Opener};
 use cipherloom::key::{self, Passphrase, SECRET_LIMIT, Template};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// A Tink keyset of streaming AEAD keys: one encrypts, all that are enabled decrypt.
 #[pyclass(frozen, module = "cipherloom")]
 pub(crate) struct Keyset {
     keyset: key::Keyset,
-    /// The same keys, ready for work.
-    format: Arc<Format>,
 }
 
 impl Keyset {
     pub(crate) fn new(keyset: key::Keyset) -> PyResult<Keyset> {
-        let refused = |error| exception(&error, None);
-        let twin = key::Keyset::parse(keyset.to_json().as_bytes()).map_err(refused)?;
-        let format = Format::tink(twin, cipherloom::Backend::best()).map_err(refused)?;
-        Ok(Keyset { keyset, format: Arc::new(format) })
+        let keyset = Keyset { keyset };
+        // A key that no limit would admit is refused now.
+        keyset.format(Some(u32::MAX))?;
+        Ok(keyset)
+    }
+
+    /// The same keys, ready for work, with segments of up to this many bytes (`None`: the library's limit).
+    pub(crate) fn format(&self, max_segment_size: Option<u32>) -> PyResult<Format> {
+        let most = max_segment_size.unwrap_or(MAX_SEGMENT_SIZE);
+        Format::tink_with_segments_up_to(most, &self.keyset, cipherloom::machine::Backend::best())
+            .or_raise(None)
     }
 
     /// Tink's JSON form, for those who encrypt it.
     pub(crate) fn json(&self) -> Zeroizing<String> {
         self.keyset.to_json()
-    }
-
-    pub(crate) fn format(&self) -> &Arc<Format> {
-        &self.format
     }
 }
 
@@ -48,9 +48,9 @@ fn bytes_of(given: &Bound<'_, PyAny>) -> PyResult<Zeroizing<Vec<u8>>> {
     }))
 }
 
-fn passphrase_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Passphrase>> {
+pub(crate) fn passphrase_of(given: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Passphrase>> {
     let Some(given) = given else { return Ok(None) };
-    Passphrase::new(&bytes_of(given)?).map(Some).map_err(|error| exception(&error, None))
+    Passphrase::new(&bytes_of(given)?).map(Some).or_raise(None)
 }
 
 #[pymethods]
@@ -59,8 +59,8 @@ impl Keyset {
     #[staticmethod]
     #[pyo3(signature = (template = "AES256_GCM_HKDF_1MB"))]
     fn generate(template: &str) -> PyResult<Keyset> {
-        let template: Template = template.parse().map_err(|error| exception(&error, None))?;
-        Keyset::new(key::Keyset::generate(template).map_err(|error| exception(&error, None))?)
+        let template = template.parse::<Template>().or_raise(None)?;
+        Keyset::new(key::Keyset::generate(template).or_raise(None)?)
     }
 
     /// Reads a key file: Tink's JSON, or that JSON in an age file, which the passphrase or an identity file opens.
@@ -74,7 +74,7 @@ impl Keyset {
     ) -> PyResult<Keyset> {
         let contents = read_secret("read the key file", &path)?;
         let passphrase = passphrase_of(passphrase)?;
-        py.detach(|| open(&contents, passphrase.as_ref(), identity.as_deref(), Some(&path)))
+        py.detach(|| open(&contents, passphrase, identity.as_deref(), Some(&path)))
     }
 
     /// Opens a wrapped keyset that is in memory.
@@ -88,16 +88,17 @@ impl Keyset {
     ) -> PyResult<Keyset> {
         let contents = Zeroizing::new(Lent::get(data)?.to_vec());
         if !wrapped::is_wrapped(&contents) {
-            return Err(InvalidKey::new_err("not an age file; Keyset.from_json reads a keyset in clear"));
+            let refused = InvalidKey::new_err("not an age file");
+            return Err(with_hint(refused, Some("Keyset.from_json reads a keyset in clear")));
         }
         let passphrase = passphrase_of(passphrase)?;
-        py.detach(|| open(&contents, passphrase.as_ref(), identity.as_deref(), None))
+        py.detach(|| open(&contents, passphrase, identity.as_deref(), None))
     }
 
     /// Reads Tink's JSON form of a keyset.
     #[staticmethod]
     fn from_json(json: &Bound<'_, PyAny>) -> PyResult<Keyset> {
-        Keyset::new(key::Keyset::parse(&bytes_of(json)?).map_err(|error| exception(&error, None))?)
+        Keyset::new(key::Keyset::parse(&bytes_of(json)?).or_raise(None)?)
     }
 
     /// Tink's JSON form: the secret itself, in clear.
@@ -119,7 +120,7 @@ impl Keyset {
             (None, Some(recipients)) => Lock::Recipients(recipients),
             _ => return Err(InvalidRequest::new_err("give either a passphrase or recipients")),
         };
-        py.detach(|| wrapped::wrap(&self.keyset, &lock)).map_err(|error| exception(&error, None))
+        py.detach(|| wrapped::wrap(&self.keyset, &lock)).or_raise(None)
     }
 
     /// Writes a new key file that only its owner may read; in clear, or wrapped as `wrap` does. Never overwrites.
@@ -136,7 +137,7 @@ impl Keyset {
             true => Zeroizing::new(self.keyset.to_json().as_bytes().to_vec()),
             false => Zeroizing::new(self.wrap(py, passphrase, recipients)?),
         };
-        cipherloom::write_key_file(&path, &contents).map_err(|error| exception(&error, Some(&path)))
+        cipherloom::internal::write_key_file(&path, &contents).or_raise(Some(&path))
     }
 
     /// The identifier of the key that encrypts.
@@ -164,44 +165,39 @@ pub(crate) fn templates() -> Vec<&'static str> {
 
 fn open(
     contents: &[u8],
-    passphrase: Option<&Passphrase>,
+    passphrase: Option<Passphrase>,
     identity: Option<&Path>,
     path: Option<&Path>,
 ) -> PyResult<Keyset> {
-    let refused = |error| exception(&error, path);
     let keyset = match (wrapped::is_wrapped(contents), passphrase, identity) {
-        (false, None, None) => key::Keyset::parse(contents).map_err(refused)?,
+        (false, None, None) => key::Keyset::parse(contents).or_raise(path)?,
         (false, ..) => {
             // Who expects a locked file should learn that it is not.
-            return Err(InvalidRequest::new_err(
-                "the keyset is not wrapped; leave passphrase and identity out",
-            ));
-        }
-        (true, Some(_), Some(_)) => {
-            return Err(InvalidRequest::new_err("give either a passphrase or an identity file"));
+            let refused = InvalidRequest::new_err("the keyset is not wrapped");
+            return Err(with_hint(refused, Some("leave passphrase and identity out")));
         }
         (true, Some(passphrase), None) => {
-            wrapped::unwrap(contents, &Opener::Passphrase(passphrase)).map_err(refused)?
+            wrapped::unwrap(contents, &Opener::Passphrase(&passphrase)).or_raise(path)?
         }
-        (true, None, Some(identity)) => {
-            let text =
-                IdentityText::new(std::mem::take(&mut *read_secret("read the identity file", identity)?));
-            wrapped::unwrap(contents, &Opener::IdentityFile(&text)).map_err(refused)?
+        (true, passphrase, Some(identity)) => {
+            let identities = read_identities(identity, passphrase)?;
+            wrapped::unwrap(contents, &Opener::Identities(&identities)).or_raise(path)?
         }
         (true, None, None) => {
-            let needed = match wrapped::lock_kind(contents).map_err(refused)? {
-                LockKind::Passphrase => "with a passphrase; give passphrase=",
+            let (lock, needed) = match wrapped::lock_kind(contents).or_raise(path)? {
+                LockKind::Passphrase => ("with a passphrase", "give passphrase="),
                 LockKind::Recipients => {
-                    "for recipients; give identity= with the age identity file of one of them"
+                    ("for recipients", "give identity= with the age identity file of one of them")
                 }
             };
-            return Err(InvalidKey::new_err(format!("the keyset is wrapped {needed}")));
+            let locked = InvalidKey::new_err(format!("the keyset is wrapped {lock}"));
+            return Err(with_hint(locked, Some(needed)));
         }
     };
     Keyset::new(keyset)
 }
 
-fn read_secret(action: &'static str, path: &Path) -> PyResult<Zeroizing<Vec<u8>>> {
+pub(crate) fn read_secret(action: &'static str, path: &Path) -> PyResult<Zeroizing<Vec<u8>>> {
     let file =
         cipherloom::key::read_secret(path, SECRET_LIMIT).map_err(|error| os_error(action, error, path))?;
     Ok(file.contents)

@@ -1,32 +1,33 @@
-//! `cipherloom._native`: the library's doors as Python needs them. The package's public face is Python
-//! (`python/cipherloom/`), with names and exceptions after those of pyca/cryptography; here is only what must be native.
+//! `cipherloom._native`: the library for the Python package, whose public part is Python (`python/cipherloom/`), with names and
+//! exceptions after those of pyca/cryptography. Only what must be native is here.
 //!
 //! ```text
-//! Python front ─> keyset ─────────────┐
-//!                 request ─> tree     ├─> the library, without the interpreter's lock ─> watch: Ctrl-C, progress
-//!                         └> stores   │
-//!                 streaming, file ────┘
-//!                 hazmat ─────────────> the kernels
+//! Python package ─> keyset, age ────────┐
+//!                   request ─> tree     ├─> the library, without the interpreter's lock ─> watch: Ctrl-C, progress
+//!                           └> stores   │
+//!                   streaming, streams ─┘
+//!                   hazmat ─────────────> the kernels
 //! ```
 //!
-//! All long work runs with the interpreter's lock released. The thread that called takes part in it and looks for
-//! signals in between ([`watch`]). Unsafe code is in [`buffer`] and [`fresh`]: bytes
-//! that Python lends, and those that it gets.
+//! All long work runs with the interpreter's lock released. The calling thread takes part in it and checks for
+//! signals in between ([`watch`]). Unsafe code is in [`buffer`] and [`fresh`]: bytes that Python lends, and those that it gets.
 #![deny(unsafe_code)]
 
-mod address;
+mod age;
 mod buffer;
 mod envelope;
 mod errors;
-mod file;
 mod fresh;
 mod hazmat;
+mod hints;
 mod keyset;
 mod lcp;
 mod machine;
+mod plain;
 mod request;
 mod stores;
 mod streaming;
+mod streams;
 mod tree;
 mod watch;
 
@@ -36,11 +37,9 @@ use pyo3::prelude::*;
 #[pymodule(name = "_native")]
 mod native {
     #[pymodule_export]
-    use crate::address::{is_address, without_scheme};
+    use crate::age::{AgeIdentity, AgeKeys, age_armor, age_dearmor};
     #[pymodule_export]
     use crate::envelope::{open_keyset, seal_keyset};
-    #[pymodule_export]
-    use crate::file::SealedFile;
     #[pymodule_export]
     use crate::hazmat::{aes_cbc_decrypt, aes_cbc_encrypt_many, aes_ctr};
     #[pymodule_export]
@@ -48,7 +47,9 @@ mod native {
     #[pymodule_export]
     use crate::lcp::{lcp_check, lcp_decrypt, lcp_encrypt, lcp_inspect, lcp_license};
     #[pymodule_export]
-    use crate::request::{list_objects, plan, process};
+    use crate::request::{is_address, list_objects, plan, process, without_scheme};
     #[pymodule_export]
     use crate::streaming::StreamingAead;
+    #[pymodule_export]
+    use crate::streams::{DecryptingStream, EncryptingStream};
 }

@@ -1,7 +1,7 @@
 //! This machine as the planner sees it, with the calibration that the user keeps (`cipherloom calibrate`).
 
-use crate::errors;
-use cipherloom::Machine;
+use crate::hints::hint;
+use cipherloom::machine::Machine;
 use cipherloom::machine::{Calibration, calibration_file};
 use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
@@ -14,7 +14,8 @@ pub(crate) fn detect(py: Python<'_>) -> PyResult<Machine> {
         None => Calibration::default(),
         Some(Ok(calibration)) => calibration,
         Some(Err(error)) => {
-            let text = CString::new(errors::message(&error))?;
+            let text = format!("{error}; hint: {}", hint(&error).unwrap_or_default());
+            let text = CString::new(text)?;
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
             Calibration::default()
         }

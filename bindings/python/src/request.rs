@@ -1,99 +1,162 @@
-//! What the Python front asks for: one form for trees in folders and in object stores, one door that goes to either.
+//! What the Python front asks for: one form for trees in folders and in object stores.
 
-use crate::errors::{InvalidRequest, exception};
-use crate::keyset::Keyset;
-use crate::watch::Failure;
+use crate::age::Keys;
+use crate::errors::{InvalidRequest, OrRaise};
+use crate::plain::plain;
+use crate::watch::{Failure, Watch};
 use crate::{stores, tree};
-use cipherloom::address::{is_address, without_scheme};
-use cipherloom::{Error, Format, IfExists, Links, Selection, Work};
+use cipherloom::internal::location::{Location, SourceKind, place_outputs};
+use cipherloom::key::Template;
+use cipherloom::{
+    Error, Format, IfExists, Links, Report,
+    internal::{Job, Selection, Work},
+};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 /// An object (or file) of a listing: its path below the source, its size in bytes, its version (a store's ETag; size and time
 /// of a file).
 pub(crate) type Listed = (OsString, u64, Option<String>);
 
-/// What the Python front says of a run, as a dictionary.
+/// The numbers of a run's report, and its failures.
+pub(crate) type Ran<'py> = (Bound<'py, PyAny>, Vec<Failure>);
+
+/// Python's `Request`.
 #[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 pub(crate) struct Request {
     /// "encrypt", "decrypt", "verify", "rekey" or "copy".
-    pub(crate) operation: String,
+    operation: String,
     /// A path, or the address of a place in a store.
-    pub(crate) source: PathBuf,
+    source: PathBuf,
     /// `None` when verifying.
-    pub(crate) destination: Option<PathBuf>,
+    destination: Option<PathBuf>,
     /// `None` when copying.
-    pub(crate) key: Option<Py<Keyset>>,
+    key: Option<Keys>,
     /// The key to encrypt with when re-keying.
-    pub(crate) new_key: Option<Py<Keyset>>,
+    new_key: Option<Keys>,
+    pub(crate) options: Options,
+    /// Only these objects of the source, as [`list_objects`] gave them; `include` and `exclude` are not applied.
+    pub(crate) objects: Option<Vec<Listed>>,
+    /// Called with the totals of bytes and entries once they are known; returns the function that gets those so far.
+    progress: Option<Py<PyAny>>,
+}
+
+/// Python's `Options`, as far as they are not for the front itself.
+#[derive(FromPyObject)]
+pub(crate) struct Options {
     pub(crate) threads: Option<NonZeroUsize>,
     if_exists: String,
     links: String,
-    pub(crate) include: Vec<String>,
-    pub(crate) exclude: Vec<String>,
-    /// Only these objects of the source, as [`list_objects`] told them; `include` and `exclude` are not asked.
-    pub(crate) objects: Option<Vec<Listed>>,
+    include: Vec<String>,
+    exclude: Vec<String>,
     pub(crate) suffix: OsString,
     pub(crate) bind_path: bool,
     pub(crate) durable: bool,
-    /// Called with the totals of bytes and entries once they are known; returns what is called with those so far.
-    pub(crate) progress: Option<Py<PyAny>>,
+    pub(crate) preserve_modes: bool,
+    pub(crate) non_atomic: bool,
+    max_segment_size: Option<u32>,
+    allow_mixed_keys: bool,
 }
 
-/// Runs an operation. Returns the summary (JSON) and the failures.
+/// Whether this is the address of a place in a store (`s3://bucket/prefix`), and no path.
 #[pyfunction]
-pub(crate) fn process(py: Python<'_>, mut request: Request) -> PyResult<(String, Vec<Failure>)> {
-    request.source = without_scheme(&request.source).to_owned();
-    request.destination = request.destination.map(|place| without_scheme(&place).to_owned());
-    let is_stored = is_address(&request.source) || request.destination.as_deref().is_some_and(is_address);
-    if is_stored { stores::process(py, &request) } else { tree::process(py, &request) }
+pub(crate) fn is_address(place: PathBuf) -> bool {
+    Location::parse(&place).is_ok_and(|location| location.is_store())
 }
 
-/// Lists what there is at a path or address, and tells what could not be listed.
+/// `file:///folder` as `/folder`; other paths and addresses as they are.
+#[pyfunction]
+pub(crate) fn without_scheme(place: PathBuf) -> PyResult<OsString> {
+    Ok(match locate(place.clone())? {
+        Location::Path(path) => path,
+        _ => place,
+    }
+    .into())
+}
+
+fn locate(place: PathBuf) -> PyResult<Location> {
+    match Location::parse(&place) {
+        // There is no standard output here that a caller could mean.
+        Ok(Location::StandardStream) => Ok(Location::Path(place)),
+        parsed => parsed.or_raise(Some(&place)),
+    }
+}
+
+/// Runs an operation. Returns the report's numbers and the failures.
+#[pyfunction]
+pub(crate) fn process(py: Python<'_>, request: Request) -> PyResult<Ran<'_>> {
+    let (source, destination) =
+        (locate(request.source.clone())?, request.destination.clone().map(locate).transpose()?);
+    match (&source, &destination) {
+        (Location::Path(source), None | Some(Location::Path(_))) => {
+            tree::process(py, &request, source, destination.as_ref())
+        }
+        _ => stores::process(py, &request, &source, destination.as_ref()),
+    }
+}
+
+/// Lists what there is at a path or address, and what could not be listed.
 #[pyfunction]
 pub(crate) fn list_objects(
     py: Python<'_>,
     source: PathBuf,
-    include: Vec<String>,
-    exclude: Vec<String>,
+    options: Options,
 ) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
-    let (source, selection) = (without_scheme(&source), selection(&include, &exclude)?);
-    if is_address(source) {
-        stores::list_objects(py, source, selection)
-    } else {
-        tree::list_objects(py, source, &selection)
+    let (source, selection) = (locate(source)?, options.selection()?);
+    match source.path() {
+        Some(path) => tree::list_objects(py, path, &selection),
+        None => stores::list_objects(py, &source.to_path(), selection),
     }
 }
 
 /// Plans the encryption of what there is at a path or address, with keys of this template. Returns whether this is a plan
-/// for a store, and its description (JSON).
+/// for a store, and its description.
 #[pyfunction]
-#[pyo3(signature = (source, template, threads, include, exclude))]
-pub(crate) fn plan(
-    py: Python<'_>,
+pub(crate) fn plan<'py>(
+    py: Python<'py>,
     source: PathBuf,
     template: &str,
-    threads: Option<NonZeroUsize>,
-    include: Vec<String>,
-    exclude: Vec<String>,
-) -> PyResult<(bool, String)> {
-    let template = template.parse().map_err(|error: Error| exception(&error, None))?;
-    let (source, selection) = (without_scheme(&source), selection(&include, &exclude)?);
-    if is_address(source) {
-        Ok((true, stores::plan(py, source, threads, selection)?))
-    } else {
-        Ok((false, tree::plan(py, source, template, threads, &selection)?))
-    }
+    options: Options,
+) -> PyResult<(bool, Bound<'py, PyAny>)> {
+    let template = template.parse::<Template>().or_raise(None)?;
+    let (source, selection) = (locate(source)?, options.selection()?);
+    Ok(match source.path() {
+        Some(path) => (false, tree::plan(py, path, template, options.threads, &selection)?),
+        None => (true, stores::plan(py, &source.to_path(), options.threads, selection)?),
+    })
 }
 
 impl Request {
+    /// The job over `source`, with the folder or prefix that its outputs go to.
+    pub(crate) fn job(&self, source: SourceKind<'_>, destination: Option<&Location>) -> PyResult<Job> {
+        let options = &self.options;
+        let mut job = Job {
+            if_exists: options.if_exists()?,
+            links: options.links()?,
+            suffix: options.suffix.clone(),
+            bind_path: options.bind_path,
+            durable: options.durable,
+            preserve_modes: options.preserve_modes,
+            non_atomic: options.non_atomic,
+            allow_mixed_keys: options.allow_mixed_keys,
+            ..Job::new(self.work()?, None)
+        };
+        if let Some(destination) = destination {
+            let placed = place_outputs(source, destination, &job).or_raise(Some(self.about()))?;
+            job.destination = Some(placed.folder.to_path());
+            job.single_name = placed.name;
+        }
+        Ok(job)
+    }
+
     /// The work between the formats of the keys.
-    pub(crate) fn work(&self) -> PyResult<Work<'_>> {
-        match (self.operation.as_str(), self.format(), self.new_format()) {
+    fn work(&self) -> PyResult<Work> {
+        let format = |key: &Option<Keys>| -> PyResult<Option<Format>> {
+            key.as_ref().map(|key| key.format(self.options.max_segment_size)).transpose()
+        };
+        match (self.operation.as_str(), format(&self.key)?, format(&self.new_key)?) {
             ("encrypt", Some(key), None) => Ok(Work::Encrypt(key)),
             ("decrypt", Some(key), None) => Ok(Work::Decrypt(key)),
             ("verify", Some(key), None) => Ok(Work::Verify(key)),
@@ -105,45 +168,57 @@ impl Request {
         }
     }
 
-    /// The format of the first key.
-    pub(crate) fn format(&self) -> Option<&Arc<Format>> {
-        self.key.as_ref().map(|key| key.get().format())
+    /// What an error of the run as a whole is about.
+    pub(crate) fn about(&self) -> &Path {
+        self.destination.as_deref().unwrap_or(&self.source)
     }
 
-    /// The format of the key to encrypt with when re-keying.
-    pub(crate) fn new_format(&self) -> Option<&Arc<Format>> {
-        self.new_key.as_ref().map(|key| key.get().format())
+    /// Does `work`, watched. Python's progress function is called with the totals first. Returns the report's numbers and the
+    /// failures.
+    pub(crate) fn run<'py>(
+        &self,
+        py: Python<'py>,
+        bytes: u64,
+        entries: u64,
+        work: impl FnOnce(&Watch<'_>) -> Result<Report, Error> + Send,
+    ) -> PyResult<Ran<'py>> {
+        let progress = self.progress.as_ref().map(|start| start.call1(py, (bytes, entries))).transpose()?;
+        let watch = Watch::new(progress.as_ref());
+        let report = watch.during(py, || work(&watch))?.or_raise(Some(self.about()))?;
+        watch.report_progress(py)?;
+        Ok((plain(py, &report)?, watch.into_failures()))
     }
 
+    /// Whether somebody wants to know the totals before the run.
+    #[cfg_attr(not(feature = "stores"), expect(dead_code, reason = "only stores are listed during a run"))]
+    pub(crate) fn has_progress(&self) -> bool {
+        self.progress.is_some()
+    }
+}
+
+impl Options {
     pub(crate) fn if_exists(&self) -> PyResult<IfExists> {
-        chosen("if_exists", &self.if_exists, &IF_EXISTS)
+        if_exists(&self.if_exists)
     }
 
     pub(crate) fn links(&self) -> PyResult<Links> {
-        chosen("links", &self.links, &LINKS)
+        let choices = [("skip", Links::Skip), ("copy", Links::Copy), ("copy-all", Links::CopyAll)];
+        choose("links", &self.links, &choices)
     }
 
     pub(crate) fn selection(&self) -> PyResult<Selection> {
-        selection(&self.include, &self.exclude)
+        Selection::new(&self.include, &self.exclude).or_raise(None)
     }
 }
 
-fn selection(include: &[String], exclude: &[String]) -> PyResult<Selection> {
-    Selection::new(include, exclude).map_err(|error| exception(&error, None))
+pub(crate) fn if_exists(name: &str) -> PyResult<IfExists> {
+    let choices = [("fail", IfExists::Fail), ("skip", IfExists::Skip), ("overwrite", IfExists::Overwrite)];
+    choose("if_exists", name, &choices)
 }
 
-pub(crate) const IF_EXISTS: [(&str, IfExists); 3] =
-    [("fail", IfExists::Fail), ("skip", IfExists::Skip), ("overwrite", IfExists::Overwrite)];
-const LINKS: [(&str, Links); 3] =
-    [("skip", Links::Skip), ("copy", Links::Copy), ("copy-all", Links::CopyAll)];
-
-pub(crate) fn chosen<T: Copy>(option: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
-    match choices.iter().find(|(known, _)| *known == name) {
-        Some((_, choice)) => Ok(*choice),
-        None => {
-            let known: Vec<_> = choices.iter().map(|(known, _)| format!("{known:?}")).collect();
-            let known = known.join(", ");
-            Err(InvalidRequest::new_err(format!("{option} is one of {known}, not {name:?}")))
-        }
-    }
+fn choose<T: Copy>(option: &str, name: &str, choices: &[(&str, T)]) -> PyResult<T> {
+    choices.iter().find(|(known, _)| *known == name).map(|(_, choice)| *choice).ok_or_else(|| {
+        let known: Vec<_> = choices.iter().map(|(known, _)| format!("{known:?}")).collect();
+        InvalidRequest::new_err(format!("{option} is one of {}, not {name:?}", known.join(", ")))
+    })
 }

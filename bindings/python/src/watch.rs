@@ -1,28 +1,33 @@
 //! Watching a run from Python: progress, failures, and Ctrl-C.
 //!
-//! Only Python's main thread may handle a signal, and only with the interpreter's lock. That thread is here one of the
-//! workers: the library asks it between runs of segments, and while it waits for others, whether to stop, and every
-//! [`INTERVAL`] it looks. So no thread is started only to wait, and Ctrl-C stops a run well within 200 ms.
+//! Only Python's main thread may handle a signal, and only with the interpreter's lock. That thread is one of the
+//! workers here. Between runs of segments, and while it waits for others, the library asks it whether to stop; it then
+//! checks for signals, at most once per [`INTERVAL`]. So no thread is started only to wait, and Ctrl-C stops a run well
+//! within 200 ms.
 
-use crate::errors;
-use cipherloom::{Event, Observer, Outcome};
+use crate::errors::Trouble;
+use crate::hints::Hint;
+use cipherloom::internal::engine::lock;
+use cipherloom::{
+    Observer,
+    report::{Event, Outcome},
+};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use serde::Serialize;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// How often signals are looked for, and progress is told.
+/// How often signals are handled and progress is reported.
 const INTERVAL: Duration = Duration::from_millis(40);
 
 /// An entry that failed: its path or address (as text, since Python's paths make one slash of two), the reason, the
-/// exception's name.
-pub(crate) type Failure = (OsString, String, &'static str);
+/// exception's name, the remedy.
+pub(crate) type Failure = (OsString, String, &'static str, Option<Hint>);
 
 /// What is seen of one run.
 pub(crate) struct Watch<'w> {
@@ -33,7 +38,7 @@ pub(crate) struct Watch<'w> {
     bytes: AtomicU64,
     entries: AtomicU64,
     stopped: AtomicBool,
-    looked: Mutex<Instant>,
+    polled: Mutex<Instant>,
     raised: Mutex<Option<PyErr>>,
     failures: Mutex<Vec<Failure>>,
 }
@@ -47,7 +52,7 @@ impl<'w> Watch<'w> {
             bytes: AtomicU64::new(0),
             entries: AtomicU64::new(0),
             stopped: AtomicBool::new(false),
-            looked: Mutex::new(Instant::now()),
+            polled: Mutex::new(Instant::now()),
             raised: Mutex::new(None),
             failures: Mutex::new(Vec::new()),
         }
@@ -70,25 +75,22 @@ impl<'w> Watch<'w> {
         failures
     }
 
-    /// Tells progress once more, for the run has ended.
-    pub(crate) fn tell_end(&self, py: Python<'_>) -> PyResult<()> {
-        self.tell(py)
-    }
-
-    fn look(&self) {
-        let mut looked = lock(&self.looked);
-        if looked.elapsed() < INTERVAL {
+    /// Handles signals and reports progress, unless that was done a moment ago.
+    fn poll(&self) {
+        let mut polled = lock(&self.polled);
+        if polled.elapsed() < INTERVAL {
             return;
         }
-        let seen = Python::attach(|py| py.check_signals().and_then(|()| self.tell(py)));
-        if let Err(raised) = seen {
+        let handled = Python::attach(|py| py.check_signals().and_then(|()| self.report_progress(py)));
+        if let Err(raised) = handled {
             *lock(&self.raised) = Some(raised);
             self.stopped.store(true, Ordering::Relaxed);
         }
-        *looked = Instant::now();
+        *polled = Instant::now();
     }
 
-    fn tell(&self, py: Python<'_>) -> PyResult<()> {
+    /// Calls the progress function with the counts so far.
+    pub(crate) fn report_progress(&self, py: Python<'_>) -> PyResult<()> {
         let Some(progress) = self.progress else { return Ok(()) };
         let counts = (self.bytes.load(Ordering::Relaxed), self.entries.load(Ordering::Relaxed));
         progress.call1(py, counts).map(|_| ())
@@ -110,16 +112,19 @@ impl Observer for Watch<'_> {
 
     fn ended(&self, event: &Event<'_>) {
         if let Outcome::Failed(error) = &event.outcome {
-            let failure = (event.source.into(), errors::message(error), errors::exception_name(error));
-            lock(&self.failures).push(failure);
+            lock(&self.failures).push(Trouble::from(*error).failure(event.source));
         }
     }
 
     fn is_stopped(&self) -> bool {
         if !self.stopped.load(Ordering::Relaxed) && thread::current().id() == self.caller {
-            self.look();
+            self.poll();
         }
         self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn watch_interval(&self) -> Option<Duration> {
+        Some(INTERVAL)
     }
 }
 
@@ -144,13 +149,4 @@ pub(crate) fn watched<T: Send + 'static>(
             }
         }
     }
-}
-
-/// What is told to the Python front in one piece.
-pub(crate) fn json(value: &impl Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(|error| PyRuntimeError::new_err(error.to_string()))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,10 @@
-"""A small tree of many sizes."""
+"""What several tests use: a small tree of many sizes, and Ctrl-C."""
 
 import os
+import signal
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,6 +36,28 @@ def files(root: Path) -> dict[str, bytes]:
         for folder, _, names in os.walk(root)
         for name in names
     }
+
+
+def interrupted(run: Callable[[], object], after: float) -> None:
+    """Runs it and sends SIGINT after this many seconds; how soon it stops is measured by benchmarks/python.py."""
+
+    def send() -> None:
+        time.sleep(after)
+        signal.raise_signal(signal.SIGINT)
+
+    sender = threading.Thread(target=send)
+    with pytest.raises(KeyboardInterrupt):
+        # On a busy machine the signal may come before `start` has returned.
+        sender.start()
+        run()
+        pytest.fail("the run ended before it was told to stop")
+    sender.join()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard() -> None:
+    """What starts the tests may ignore it, as a script's job in the background does."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

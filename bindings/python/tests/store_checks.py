@@ -48,7 +48,7 @@ def a_manifest_is_kept(home: str, missing: str) -> None:
     """Records that are not there yet are none; those that cannot be had are an error. ``missing``: in no bucket."""
     about = {"operation": "encrypt", "source": "in", "key": 1, "suffix": "", "bind_path": False}
     share = [Listed("a/one", 1, "version"), Listed("two", 2, None)]
-    receipt = Receipt("node", 1, 0.5, 1, 0, 1, 50, [("two", "refused", "OSError")])
+    receipt = Receipt("node", 1, 0.5, 1, 0, 1, 50, [("two", "refused", "OSError", None)])
     place = f"{home}/sealed.manifest"
     for _ in range(2):
         with Manifest(place, about) as manifest:

@@ -25,7 +25,7 @@ def test_reads_anywhere(sealed: tuple[Path, cl.Keyset, bytes]) -> None:
     path, key, data = sealed
     chance = random.Random(5)
     for buffering in (-1, 0, 100_000):
-        with cl.open(path, key, b"bound", buffering=buffering) as file:
+        with cl.open(path, "rb", key, b"bound", buffering=buffering) as file:
             twin = io.BytesIO(data)
             for _ in range(60):
                 place, length = chance.randrange(SIZE + 10), chance.choice([0, 1, 4096, 70_000])
@@ -42,7 +42,7 @@ def test_reads_anywhere(sealed: tuple[Path, cl.Keyset, bytes]) -> None:
 
 def test_is_file_like(sealed: tuple[Path, cl.Keyset, bytes]) -> None:
     path, key, data = sealed
-    with cl.open(os.fspath(path), key, aad=bytearray(b"bound")) as file:
+    with cl.open(os.fspath(path), key=key, associated_data=bytearray(b"bound")) as file:
         assert isinstance(file, io.BufferedReader)
         assert file.readable() and file.seekable() and not file.writable()
         assert file.name == str(path) and file.mode == "rb"
@@ -55,7 +55,7 @@ def test_is_file_like(sealed: tuple[Path, cl.Keyset, bytes]) -> None:
             file.write(b"x")
     with pytest.raises(ValueError, match="closed"):
         file.read()
-    with cl.open(path, key, b"bound", buffering=0) as raw:
+    with cl.open(path, "rb", key, b"bound", buffering=0) as raw:
         target = bytearray(10)
         assert raw.readinto(memoryview(target).cast("H")) == 10 and target == data[:10]
     with pytest.raises(ValueError, match="closed"):
@@ -64,31 +64,46 @@ def test_is_file_like(sealed: tuple[Path, cl.Keyset, bytes]) -> None:
 
 def test_an_empty_file(key: cl.Keyset, tmp_path: Path) -> None:
     (tmp_path / "sealed").write_bytes(cl.StreamingAead(key).encrypt(b""))
-    with cl.open(tmp_path / "sealed", key) as file:
+    with cl.open(tmp_path / "sealed", "rb", key) as file:
         assert file.read() == b"" and file.seek(0, os.SEEK_END) == 0
 
 
 def test_refuses(sealed: tuple[Path, cl.Keyset, bytes], tmp_path: Path) -> None:
     path, key, data = sealed
     with pytest.raises(cl.InvalidTag) as raised:
-        cl.open(path, key)
+        cl.open(path, "rb", key)
     assert str(path) in str(raised.value)
     with pytest.raises(cl.InvalidTag):
-        cl.open(path, cl.Keyset.generate(), b"bound")
+        cl.open(path, "rb", cl.Keyset.generate(), b"bound")
     with pytest.raises(FileNotFoundError) as missing:
-        cl.open(tmp_path / "missing", key)
+        cl.open(tmp_path / "missing", "rb", key)
     assert missing.value.filename == str(tmp_path / "missing")
-    for wrong in (lambda: cl.open(3, key), lambda: cl.open(path, "key"), lambda: cl.open(path, key, "text")):  # type: ignore[arg-type]
+    for wrong in (lambda: cl.open(3, "rb", key), lambda: cl.open(path, "rb", "key"), lambda: cl.open(path, "rb", key, "text")):  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             wrong()
     sealed_bytes = path.read_bytes()
     (tmp_path / "cut").write_bytes(sealed_bytes[:-1])
     with pytest.raises(cl.InvalidTag):
-        cl.open(tmp_path / "cut", key, b"bound")
+        cl.open(tmp_path / "cut", "rb", key, b"bound")
     damaged = bytearray(sealed_bytes)
     damaged[len(damaged) // 2] ^= 1
     (tmp_path / "damaged").write_bytes(damaged)
-    with cl.open(tmp_path / "damaged", key, b"bound") as file:
+    with cl.open(tmp_path / "damaged", "rb", key, b"bound") as file:
         assert file.read(100) == data[:100]
         with pytest.raises(cl.InvalidTag, match="is damaged"):
             file.read()
+
+
+def test_former_spellings_work_with_a_warning(sealed: tuple[Path, cl.Keyset, bytes]) -> None:
+    path, key, data = sealed
+    with pytest.warns(DeprecationWarning, match='is now open\\(path, "rb", key\\)'), cl.open(path, key, b"bound") as file:
+        assert file.read(5) == data[:5]
+    with pytest.warns(DeprecationWarning, match="associated_data"), cl.open(path, key=key, aad=b"bound") as file:
+        assert file.read(5) == data[:5]
+    with pytest.warns(DeprecationWarning) as warned, cl.open(path, key, aad=b"bound") as file:
+        assert file.read(5) == data[:5]
+    assert {str(warning.filename) for warning in warned} == {__file__}
+    with pytest.raises(TypeError, match="one of them"):
+        cl.open(path, "rb", key, b"bound", aad=b"bound")
+    with pytest.raises(TypeError, match="key is a cipherloom.Keyset"):
+        cl.open(path)

@@ -108,6 +108,19 @@ def test_recipients_lock(key: cl.Keyset, tmp_path: Path, identity: Path, recipie
         cl.Keyset.unwrap(damaged, identity=identity)
 
 
+def test_an_encrypted_identity_file_needs_its_passphrase(key: cl.Keyset, tmp_path: Path) -> None:
+    identity = cl.age.Identity.generate()
+    identity.write(tmp_path / "locked.txt", passphrase="correct horse")
+    wrapped = key.wrap(recipients=[identity.recipient])
+    opened = cl.Keyset.unwrap(wrapped, identity=tmp_path / "locked.txt", passphrase="correct horse")
+    assert opened.to_json() == key.to_json()
+    with pytest.raises(cl.InvalidKey) as raised:
+        cl.Keyset.unwrap(wrapped, identity=tmp_path / "locked.txt")
+    assert raised.value.__notes__ == ["hint: give passphrase="]
+    with pytest.raises(cl.InvalidKey):
+        cl.Keyset.unwrap(wrapped, identity=tmp_path / "locked.txt", passphrase="battery staple")
+
+
 def test_requests_that_make_no_sense(key: cl.Keyset, tmp_path: Path, identity: Path, recipient: str) -> None:
     key.write(tmp_path / "clear.json")
     for refused in (

@@ -28,8 +28,11 @@ def test_there_and_back(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset) -> 
     bucket = s3.bucket()
     there_and_back(f"s3://{bucket}", tree, tmp_path, key)
     assert set(s3.objects(bucket, "sealed")) == set(SIZES)
-    with pytest.raises(cl.TreeFailed, match=f"{len(SIZES)} of {len(SIZES)} failed"):
+    with pytest.raises(cl.InvalidKey, match="encrypted with another key") as mixed:
         cl.encrypt_tree(tree, f"s3://{bucket}/sealed", key)
+    assert mixed.value.__notes__ == ["hint: allow_mixed_keys=True does so anyway"]
+    with pytest.raises(cl.TreeFailed, match=f"{len(SIZES)} of {len(SIZES)} failed"):
+        cl.encrypt_tree(tree, f"s3://{bucket}/sealed", key, allow_mixed_keys=True)
 
 
 def test_a_manifest_is_kept(s3: Any) -> None:
@@ -61,6 +64,7 @@ def test_damage_is_told_by_address(s3: Any, tree: Path, tmp_path: Path, key: cl.
 
 def test_progress_is_told(s3: Any, tree: Path, key: cl.Keyset) -> None:
     from cipherloom import _native
+    from cipherloom._options import Request
 
     totals: list[tuple[int, int]] = []
     seen: list[tuple[int, int]] = []
@@ -70,11 +74,10 @@ def test_progress_is_told(s3: Any, tree: Path, key: cl.Keyset) -> None:
         return lambda bytes_done, files_done: seen.append((bytes_done, files_done))
 
     _native.process(
-        {
-            "operation": "encrypt", "source": str(tree), "destination": f"s3://{s3.bucket()}/out", "key": key,
-            "new_key": None, "threads": 2, "if_exists": "fail", "links": "skip", "include": [], "exclude": [],
-            "objects": None, "suffix": "", "bind_path": False, "durable": False, "progress": start,
-        }
+        Request(
+            operation="encrypt", source=str(tree), destination=f"s3://{s3.bucket()}/out", key=key,
+            options=cl.Options(threads=2), progress=start,
+        )
     )  # fmt: skip
     assert totals == [(sum(SIZES.values()), len(SIZES))] and seen[-1] == totals[0] and seen == sorted(seen)
 
@@ -135,31 +138,34 @@ def test_objects_are_processed_while_others_are_listed(
 def test_addresses_are_told_from_paths_as_the_command_does(tmp_path: Path, tree: Path, key: cl.Keyset) -> None:
     from cipherloom import _native
 
-    for address in ("s3://bucket/a", "gs://bucket", "ftp://host"):
+    for address in ("s3://bucket/a", "gs://bucket"):
         assert _native.is_address(address) and _native.without_scheme(address) == address
-    for path in ("books", "file:///books", "a b://c", "://", "/s3:/x", "é3://x", "s3+x://y", os.fsdecode(b"\xff://x")):
-        assert not _native.is_address(path)
-    assert _native.without_scheme("file:///a b") == "/a b"
-    assert _native.without_scheme("file://host/a") == "file://host/a"
+    for path in ("books", "-", "a b://c", "://", "/s3:/x", "é3://x", "s3+x://y", os.fsdecode(b"\xff://x")):
+        assert not _native.is_address(path) and _native.without_scheme(path) == path
+    assert not _native.is_address("file:///books") and _native.without_scheme("file:///a b") == "/a b"
+    for neither, hint in (("ftp://host", "known are s3://"), ("file://host/a", "file:///folder"), ("s3:/b", "s3://b")):
+        assert not _native.is_address(neither)
+        with pytest.raises(cl.InvalidRequest, match=hint):
+            _native.without_scheme(neither)
     # A folder, with all that folders can do and stores cannot.
     (tree / "link").symlink_to("one")
     sealed = f"file://{tmp_path / 'sealed'}"
     assert cl.encrypt_tree(f"file://{tree}", sealed, key, links="copy").files == len(SIZES)
     assert os.readlink(tmp_path / "sealed" / "link") == "one"
     assert isinstance(cl.plan(sealed), cl.Plan)
-    with cl.open(f"{sealed}/one", key) as file:
+    with cl.open(f"{sealed}/one", "rb", key) as file:
         assert file.read() == (tree / "one").read_bytes()
 
 
 def test_what_cannot_be_reached(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError, match="no-such-bucket"):
         cl.decrypt_tree("s3://no-such-bucket/in", tmp_path / "out", key)
-    with pytest.raises(cl.InvalidRequest, match="ftp:// is not known"):
+    with pytest.raises(cl.InvalidRequest, match="ftp:// is not a known scheme"):
         cl.encrypt_tree("ftp://host/in", tmp_path / "out", key)
     with pytest.raises(cl.InvalidRequest, match="links"):
         cl.encrypt_tree(tree, f"s3://{s3.bucket()}/out", key, links="copy")
     with pytest.raises(cl.InvalidRequest, match="decrypt_tree"):
-        cl.open(f"s3://{s3.bucket()}/one", key)
+        cl.open(f"s3://{s3.bucket()}/one", "rb", key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     with pytest.raises(OSError):
         cl.verify_tree(f"s3://{s3.bucket()}/in", key)

@@ -77,9 +77,9 @@ def test_every_kind_of_buffer(key: cl.Keyset, tmp_path: Path) -> None:
             array.view(">i4"),
             memoryview(data).cast("d"),
         ):
-            ciphertext = box.encrypt(buffer, aad=b"x")
+            ciphertext = box.encrypt(buffer, associated_data=b"x")
             assert isinstance(ciphertext, bytes)
-            assert box.decrypt(ciphertext, aad=b"x") == data
+            assert box.decrypt(ciphertext, associated_data=b"x") == data
         sealed = box.encrypt(data)
         for buffer in (bytearray(sealed), memoryview(sealed), numpy.frombuffer(sealed, dtype=numpy.uint8)):
             assert box.decrypt(buffer) == data
@@ -96,7 +96,7 @@ def test_buffers_that_are_none(key: cl.Keyset) -> None:
         with pytest.raises(TypeError):
             box.decrypt(wrong)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        box.encrypt(b"", aad="text")  # type: ignore[arg-type]
+        box.encrypt(b"", associated_data="text")  # type: ignore[arg-type]
     with pytest.raises(BufferError):
         box.encrypt(memoryview(bytes(100))[::2])
     with pytest.raises(BufferError):
@@ -177,3 +177,14 @@ def test_the_interpreter_runs_on(key: cl.Keyset) -> None:
         is_over.set()
         counter.join()
     assert during > 0
+
+
+def test_the_former_keyword_works_with_a_warning(key: cl.Keyset) -> None:
+    box = cl.StreamingAead(key)
+    with pytest.warns(DeprecationWarning, match="associated_data") as warned:
+        sealed = box.encrypt(b"text", aad=b"bound")
+        assert box.decrypt(sealed, aad=b"bound") == b"text"
+    assert {str(warning.filename) for warning in warned} == {__file__}
+    assert box.decrypt(sealed, b"bound") == box.decrypt(sealed, associated_data=b"bound") == b"text"
+    with pytest.raises(TypeError, match="one of them"):
+        box.encrypt(b"text", b"bound", aad=b"bound")

@@ -3,6 +3,7 @@
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import cipherloom as cl
 import pandas
@@ -103,7 +104,7 @@ def test_damage_is_told_file_by_file(tree: Path, tmp_path: Path, key: cl.Keyset)
         assert raised.value.report is report
         table = report.to_pandas()
         assert isinstance(table, pandas.DataFrame)
-        assert list(table.columns) == ["path", "reason", "error"] and len(table) == 2
+        assert list(table.columns) == ["path", "reason", "error", "hint"] and len(table) == 2
     assert set(files(tmp_path / "back")) == {"a book.epub", "deep/er/chapter.xhtml", "empty"}
     assert len(cl.verify_tree(out, key, include="empty").to_pandas()) == 0
     with pytest.raises(cl.TreeFailed, match="the key is another one"):
@@ -189,17 +190,17 @@ def test_what_the_progress_bar_raises_ends_the_run(
     tree: Path, tmp_path: Path, key: cl.Keyset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from cipherloom import _native
+    from cipherloom._options import Request
 
-    def start(total_bytes: int, total_files: int) -> None:
+    def start(total_bytes: int, total_files: int) -> Any:
         raise ZeroDivisionError("from the bar")
 
     with pytest.raises(ZeroDivisionError):
         _native.process(
-            {
-                "operation": "encrypt", "source": str(tree), "destination": str(tmp_path / "out"), "key": key,
-                "new_key": None, "threads": 2, "if_exists": "fail", "links": "skip", "include": [], "exclude": [],
-                "objects": None, "suffix": "", "bind_path": False, "durable": False, "progress": start,
-            }
+            Request(
+                operation="encrypt", source=str(tree), destination=str(tmp_path / "out"), key=key,
+                options=cl.Options(threads=2), progress=start,
+            )
         )  # fmt: skip
     assert not (tmp_path / "out").exists()
 

@@ -6,9 +6,9 @@
 //! ```
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use cipherloom::Error;
 use cipherloom::format::Format;
 use cipherloom::key::{Keyset, Template};
+use cipherloom::{Error, stream};
 use cipherloom_kernels::Backend;
 use serde_json::{Map, Value, json};
 
@@ -24,7 +24,9 @@ fn main() -> Result<(), Error> {
         let full = u64::from(layout.segment - layout.overhead);
         let first = full - u64::from(layout.first_deficit);
         for length in [0, 1, 100, first - 1, first, first + 1, first + full, first + full + 1] {
-            let ciphertext = seal(&format, b"path/of/file", length)?;
+            let plaintext: Vec<u8> =
+                (0..length).map(|position| (position % 251) as u8 ^ (position / 251) as u8).collect();
+            let ciphertext = stream::encrypt_with_format(&plaintext, &format, b"path/of/file")?;
             vectors.push(json!({
                 "name": format!("{template}, {length} bytes"), "keyset": template.name(), "valid": true,
                 "associated_data": STANDARD.encode("path/of/file"), "plaintext_len": length,
@@ -34,22 +36,4 @@ fn main() -> Result<(), Error> {
     }
     println!("{}", json!({"origin": "cipherloom", "keysets": keysets, "vectors": vectors}));
     Ok(())
-}
-
-/// Seals the first `length` bytes of the vectors' pattern, segment by segment.
-fn seal(format: &Format, associated_data: &[u8], length: u64) -> Result<Vec<u8>, Error> {
-    let layout = format.layout();
-    let mut ciphertext = vec![0; layout.ciphertext_len(length) as usize];
-    let stream = format.seal_stream(associated_data, &mut ciphertext[..layout.header as usize])?;
-    for index in 0..layout.segments(length) {
-        let segment = layout.segment(index, length);
-        let buffer = &mut ciphertext[segment.ciphertext_offset as usize..][..segment.ciphertext_len as usize];
-        for (position, byte) in
-            (segment.plaintext_offset..).zip(&mut buffer[..segment.plaintext_len as usize])
-        {
-            *byte = (position % 251) as u8 ^ (position / 251) as u8;
-        }
-        stream.seal_segment(index, segment.last, buffer)?;
-    }
-    Ok(ciphertext)
 }

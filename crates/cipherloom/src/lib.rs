@@ -1,58 +1,92 @@
 //! Encrypt, verify, decrypt and re-key trees of files on every core, in formats that others can open.
 //!
-//! ```text
-//! keys ┐
-//! tree ├─> plan (pure) ─> pipeline: read ─> kernel ─> write ─> commit ─> report
-//! machine ┘
+//! ```
+//! # let scratch = tempfile::tempdir().unwrap();
+//! # std::env::set_current_dir(scratch.path()).unwrap();
+//! # std::fs::create_dir("books").unwrap();
+//! # std::fs::write("books/one.txt", "It was a bright cold day in April.").unwrap();
+//! use cipherloom::key::{Keyset, Template};
+//!
+//! let keyset = Keyset::generate(Template::default())?;
+//! let report = cipherloom::encrypt("books", "sealed").key(&keyset).run()?;
+//! println!("{} files, {} bytes", report.files, report.bytes);
+//! assert_eq!(cipherloom::verify("sealed").key(&keyset).run()?.failed, 0);
+//! # Ok::<(), cipherloom::Error>(())
 //! ```
 //!
-//! - [`key`]: Tink keysets, wrapped or plain; raw keys; passphrases.
-//! - [`Tree`]: what is to be processed, listed once.
-//! - [`Machine`]: what there is to process it with.
-//! - [`Format`]: the bytes that a stream consists of; never sees a path.
-//! - [`Plan`]: which tasks run where, and why; a pure function of the above.
-//! - [`run`]: carries a plan out; [`SealedFile`] and [`open_range`] read a part of an encrypted file;
-//!   [`translate_stream`] and [`translate_to_file`] serve pipes.
-//! - [`find_other_key`], [`find_other_key_by`]: whether the destination holds files under another key.
-//! - [`GivingUp`]: when a run ends early, for those who go through the entries themselves.
-//! - [`make_folders`], [`sync_parents`], [`sync_folders`], [`write_key_file`]: names and keys that outlive a power cut.
-//! - [`Draft`], [`Published`], [`open_file`], [`open_file_below`], [`on_workers`], [`on_watched_workers`]: outputs, inputs and threads
-//!   for those who write a format of their own.
-//! - [`Pieces`], [`SourceFile`]: the same translation for those who fetch and send the bytes themselves.
-//! - [`Observer`], [`Summary`]: what a run tells.
-//! - [`address`]: whether a source or destination is a path, or the address of a place in a store.
+//! - [`encrypt`], [`decrypt`], [`verify`], [`rekey`]: files and folders.
+//! - [`stream`]: a writer that encrypts, a reader that decrypts and seeks, and bytes in memory.
+//! - [`key`]: Tink keysets, in clear or wrapped; raw keys; passphrases.
+//! - [`age`]: recipients and identities of age files, and their armor.
+//! - [`format`](mod@format): the bytes that a stream consists of.
+//! - [`machine`] and [`plan`]: how many threads, which backend, and why.
+//! - [`report`]: progress, events and counts of a run.
+//! - [`Error`]: what failed and why; [`error`] has its details.
 #![forbid(unsafe_code)]
 
 // Pure modules: no files, threads, clock or environment (clippy.toml).
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
-mod error;
+pub mod error;
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod format;
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
 pub mod plan;
 #[deny(clippy::disallowed_methods, clippy::disallowed_types)]
-mod report;
+pub mod report;
+#[deny(clippy::disallowed_methods, clippy::disallowed_types)]
+mod segments;
 
+pub mod age;
+mod builder;
+mod engine;
 pub mod key;
+mod location;
 pub mod machine;
 mod pipeline;
+pub mod stream;
 mod tree;
 
-pub use cipherloom_kernels::{Accelerator, Backend, Engine};
-pub use error::{Cause, Error, ErrorClass, KeyFault, OutputFault, RunFault};
+pub use builder::{JobBuilder, decrypt, encrypt, rekey, verify};
+pub use error::{Error, ErrorKind};
 pub use format::Format;
-pub use machine::Machine;
-pub use pipeline::{
-    Draft, GivingUp, IfExists, Job, Links, Pieces, Published, SealedFile, SourceFile, Verdict, Work,
-    Workspace, check, find_other_key, find_other_key_by, is_in_place, make_folders, on_watched_workers,
-    on_workers, open_file, open_file_below, open_range, replace_key_file, run, sync_folders, sync_parents,
-    translate_stream, translate_to_file, write_key_file,
-};
-// For the command, whose standard output must not lose anything either.
-#[cfg(unix)]
+pub use pipeline::{IfExists, Links};
+pub use report::{Observer, Report};
+
+/// What the other crates of this workspace share. It is not part of the public API and may change in any release.
 #[doc(hidden)]
-pub use pipeline::accept_writes;
-pub use plan::{Operation, Plan, Request};
-pub use report::{Event, Observer, Outcome, Summary, Unobserved};
-pub use tree::address;
-pub use tree::{Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted};
+pub mod internal {
+    // For the command, whose standard output must not lose anything either.
+    pub use crate::age::hear_plugin;
+    pub use crate::error::hint::common_hint;
+    #[cfg(unix)]
+    pub use crate::pipeline::accept_writes;
+    pub use crate::pipeline::{
+        Draft, Ended, Entries, Job, Pieces, Published, SourceFile, Tally, Work, Workspace, check,
+        find_other_key_by, is_in_place, make_folders, open_file, open_file_below, read_up_to,
+        replace_key_file, run, sync_folders, sync_parents, translate_stream, translate_to_file,
+        write_key_file,
+    };
+    pub use crate::tree::{
+        Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted,
+    };
+
+    /// Untrusted text for a terminal.
+    pub mod escape {
+        pub use crate::error::escape::*;
+    }
+
+    /// Threads, queues and lanes.
+    pub mod engine {
+        pub use crate::engine::*;
+    }
+
+    /// Bytes in memory, where a front end owns input and output.
+    pub mod memory {
+        pub use crate::stream::memory::*;
+    }
+
+    /// What a source or destination means.
+    pub mod location {
+        pub use crate::location::*;
+    }
+}

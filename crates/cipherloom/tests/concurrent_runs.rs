@@ -2,7 +2,12 @@
 
 use cipherloom::key::{Keyset, Template};
 use cipherloom::machine::Calibration;
-use cipherloom::{Backend, Event, Format, IfExists, Job, Machine, Observer, Selection, Summary, Tree, Work};
+use cipherloom::{
+    Format, IfExists, Observer, Report,
+    internal::{Job, Selection, Tree, Work},
+    machine::{Backend, Machine},
+    report::Event,
+};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -34,12 +39,14 @@ fn two_resumed_runs_share_the_work() {
         fs::write(below.join(index.to_string()), vec![index as u8; 40_000]).unwrap();
     }
     let tree = Tree::list(&plain, &Selection::default()).unwrap();
-    let encrypt = |sealed: &Path, start: &Barrier| -> Summary {
-        let job =
-            Job { if_exists: IfExists::Skip, ..Job::new(Work::Encrypt(&format), Some(sealed.to_owned())) };
+    let encrypt = |sealed: &Path, start: &Barrier| -> Report {
+        let job = Job {
+            if_exists: IfExists::Skip,
+            ..Job::new(Work::Encrypt(format.clone()), Some(sealed.to_owned()))
+        };
         let plan = job.plan(&tree, &machine, NonZeroUsize::new(2));
         start.wait();
-        cipherloom::run(&tree, &plan, &job, &Strict).unwrap()
+        cipherloom::internal::run(&tree, &plan, &job, &Strict).unwrap()
     };
     for round in 0..25 {
         let sealed = folder.path().join(format!("sealed-{round}"));
@@ -50,9 +57,9 @@ fn two_resumed_runs_share_the_work() {
         });
         assert_eq!((one.files + two.files, one.skipped + two.skipped), (60, 60), "round {round}");
         assert_eq!((one.failed, two.failed), (0, 0));
-        let job = Job::new(Work::Verify(&format), None);
+        let job = Job::new(Work::Verify(format.clone()), None);
         let sealed = Tree::list(&sealed, &Selection::default()).unwrap();
         let plan = job.plan(&sealed, &machine, NonZeroUsize::new(1));
-        assert_eq!(cipherloom::run(&sealed, &plan, &job, &Strict).unwrap().files, 60);
+        assert_eq!(cipherloom::internal::run(&sealed, &plan, &job, &Strict).unwrap().files, 60);
     }
 }

@@ -4,7 +4,10 @@ use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::{Keyset, RawKey, Template};
 use cipherloom::machine::Calibration;
 use cipherloom::{
-    Backend, Error, Event, Format, Job, Machine, Observer, Outcome, Selection, Tree, Unobserved, Work,
+    Error, Format, Observer,
+    internal::{Job, Selection, Tree, Work},
+    machine::{Backend, Machine},
+    report::{Event, Outcome, Unobserved},
 };
 use std::fs;
 use std::num::NonZeroUsize;
@@ -36,20 +39,40 @@ fn a_plan_of_another_tree_or_job_is_refused_before_anything_is_written() {
     let job = |work| Job::new(work, Some(target.clone()));
     let planned = |tree: &Tree, work| job(work).plan(tree, &machine, NonZeroUsize::new(2));
     for (plan, work, says) in [
-        (planned(&other_tree, Work::Encrypt(&small)), Work::Encrypt(&small), "1 entries, and the tree 2"),
-        (planned(&tree, Work::Encrypt(&chained)), Work::Decrypt(&chained), "the job is to decrypt"),
-        (planned(&tree, Work::Encrypt(&chained)), Work::Encrypt(&small), "CBC"),
-        (planned(&tree, Work::Encrypt(&small)), Work::Encrypt(&chained), "CBC"),
-        (planned(&tree, Work::Decrypt(&small)), Work::Decrypt(&large), "segments of 4096 bytes"),
+        (
+            planned(&other_tree, Work::Encrypt(small.clone())),
+            Work::Encrypt(small.clone()),
+            "1 entries, and the tree 2",
+        ),
+        (
+            planned(&tree, Work::Encrypt(chained.clone())),
+            Work::Decrypt(chained.clone()),
+            "the job is to decrypt",
+        ),
+        (planned(&tree, Work::Encrypt(chained.clone())), Work::Encrypt(small.clone()), "CBC"),
+        (planned(&tree, Work::Encrypt(small.clone())), Work::Encrypt(chained.clone()), "CBC"),
+        (
+            planned(&tree, Work::Decrypt(small.clone())),
+            Work::Decrypt(large.clone()),
+            "segments of 4096 bytes",
+        ),
     ] {
-        let refused = cipherloom::run(&tree, &plan, &job(work), &Unobserved).unwrap_err();
-        assert!(matches!(refused, Error::PlanMismatch(_)) && refused.is_usage(), "{refused}");
+        let refused = cipherloom::internal::run(&tree, &plan, &job(work), &Unobserved).unwrap_err();
+        assert!(
+            matches!(refused, Error::PlanMismatch(_)) && refused.kind() == cipherloom::ErrorKind::Usage,
+            "{refused}"
+        );
         assert!(refused.to_string().contains(says), "{refused}");
     }
     assert!(!target.exists());
     // What only another estimate was made for is this job's plan all the same.
-    let plan = planned(&tree, Work::Encrypt(&large));
-    assert_eq!(cipherloom::run(&tree, &plan, &job(Work::Encrypt(&small)), &Unobserved).unwrap().files, 2);
+    let plan = planned(&tree, Work::Encrypt(large.clone()));
+    assert_eq!(
+        cipherloom::internal::run(&tree, &plan, &job(Work::Encrypt(small.clone())), &Unobserved)
+            .unwrap()
+            .files,
+        2
+    );
 }
 
 /// Writes other bytes over a file as soon as something was read, and notes what became of it.
@@ -86,10 +109,10 @@ fn a_small_file_that_is_written_to_while_it_is_read_fails() {
         (tink(Template::default()), raw(Cipher::Aes128Cbc), raw(Cipher::Aes128Ctr));
     for len in [1, 8192, 60_000] {
         for work in [
-            Work::Encrypt(&tink),
-            Work::Encrypt(&chained),
-            Work::Encrypt(&counter),
-            Work::Decrypt(&counter),
+            Work::Encrypt(tink.clone()),
+            Work::Encrypt(chained.clone()),
+            Work::Encrypt(counter.clone()),
+            Work::Decrypt(counter.clone()),
             Work::Copy,
         ] {
             let folder = tempfile::tempdir().unwrap();
@@ -98,10 +121,10 @@ fn a_small_file_that_is_written_to_while_it_is_read_fails() {
             let path = source.join("page");
             fs::write(&path, vec![7; len + 16]).unwrap();
             let tree = Tree::list(&source, &Selection::default()).unwrap();
-            let job = Job::new(work, Some(folder.path().join("target")));
+            let job = Job::new(work.clone(), Some(folder.path().join("target")));
             let plan = job.plan(&tree, &Machine::detect(Calibration::default()), None);
             let rewriter = Rewriter { path, changed: 0.into() };
-            let summary = cipherloom::run(&tree, &plan, &job, &rewriter).unwrap();
+            let summary = cipherloom::internal::run(&tree, &plan, &job, &rewriter).unwrap();
             assert_eq!((summary.files, summary.failed), (0, 1), "{work:?} of {len} bytes");
             assert_eq!(rewriter.changed.into_inner(), 1, "{work:?} of {len} bytes");
             assert!(!folder.path().join("target/page").exists());

@@ -5,22 +5,24 @@ use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::{Keyset, RawKey, Template};
 use cipherloom::machine::Calibration;
 use cipherloom::{
-    Backend, Error, Event, Format, IfExists, Job, Links, Machine, Observer, Outcome, Selection, Summary,
-    Tree, Unobserved, Work,
+    Error, Format, IfExists, Links, Observer, Report,
+    internal::{Job, Selection, Tree, Work},
+    machine::{Backend, Machine},
+    report::{Event, Outcome, Unobserved},
 };
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-fn run(source: &Path, job: &Job<'_>) -> Result<Summary, Error> {
+fn run(source: &Path, job: &Job) -> Result<Report, Error> {
     run_observed(source, job, &Unobserved)
 }
 
-fn run_observed(source: &Path, job: &Job<'_>, observer: &dyn Observer) -> Result<Summary, Error> {
+fn run_observed(source: &Path, job: &Job, observer: &dyn Observer) -> Result<Report, Error> {
     let tree = Tree::list(source, &Selection::default()).unwrap();
     let machine = Machine::detect(Calibration::default());
-    cipherloom::run(&tree, &job.plan(&tree, &machine, NonZeroUsize::new(2)), job, observer)
+    cipherloom::internal::run(&tree, &job.plan(&tree, &machine, NonZeroUsize::new(2)), job, observer)
 }
 
 fn tink() -> Format {
@@ -220,11 +222,20 @@ fn planted_links_lead_out_of_no_decrypted_tree() {
     };
     let job = |work, links| Job { links, ..Job::new(work, Some(opened.clone())) };
     let failures = Failures::default();
-    let summary = run_observed(&sealed, &job(Work::Decrypt(&format), Links::Copy), &failures).unwrap();
+    let summary = run_observed(&sealed, &job(Work::Decrypt(format.clone()), Links::Copy), &failures).unwrap();
     assert_eq!((summary.links, summary.failed), (3, 3));
     assert_eq!((links(&opened, &within), links(&opened, &away)), (3, 0));
-    assert!(failures.0.into_inner().unwrap().iter().all(|(_, error)| error.contains("--links copy-all")));
-    for (work, mode) in [(Work::Decrypt(&format), Links::CopyAll), (Work::Encrypt(&format), Links::Copy)] {
+    assert!(
+        failures
+            .0
+            .into_inner()
+            .unwrap()
+            .iter()
+            .all(|(_, error)| error.contains("which may be outside the output tree"))
+    );
+    for (work, mode) in
+        [(Work::Decrypt(format.clone()), Links::CopyAll), (Work::Encrypt(format.clone()), Links::Copy)]
+    {
         fs::remove_dir_all(&opened).unwrap();
         let summary = run(&sealed, &job(work, mode)).unwrap();
         assert_eq!((summary.links, links(&opened, &away)), (6, 3), "insisted on, or the user's own");
@@ -274,7 +285,7 @@ fn a_suffix_that_would_leave_dots_is_not_removed() {
         if_exists: IfExists::Skip,
         ..Job::new(work, Some(folder.path().join(destination)))
     };
-    let summary = run(&source, &job(Work::Decrypt(&format), "opened")).unwrap();
+    let summary = run(&source, &job(Work::Decrypt(format.clone()), "opened")).unwrap();
     assert_eq!((summary.files, summary.skipped, summary.failed), (0, 0, 4), "none is taken for done");
 }
 
@@ -297,10 +308,10 @@ fn several_keys_with_tiny_segments_are_tried_without_a_fuss() {
     let source = sample(folder.path());
     fs::write(source.join("long"), vec![3; 5000]).unwrap();
     let (sealed, opened) = (folder.path().join("sealed"), folder.path().join("opened"));
-    assert_eq!(run(&source, &Job::new(Work::Encrypt(&keyset(2)), Some(sealed.clone()))).unwrap().failed, 0);
+    assert_eq!(run(&source, &Job::new(Work::Encrypt(keyset(2)), Some(sealed.clone()))).unwrap().failed, 0);
     let other_primary = keyset(1);
     assert_eq!(
-        run(&sealed, &Job::new(Work::Decrypt(&other_primary), Some(opened.clone()))).unwrap().failed,
+        run(&sealed, &Job::new(Work::Decrypt(other_primary.clone()), Some(opened.clone()))).unwrap().failed,
         0
     );
     assert_eq!(fs::read(opened.join("long")).unwrap(), [3; 5000]);
@@ -315,11 +326,14 @@ fn an_unauthenticated_format_is_not_re_keyed() {
     for cipher in [Cipher::Aes128Cbc, Cipher::Aes128Ctr] {
         let raw = Format::raw(cipher, &key, IvPolicy::Prefixed, Backend::best()).unwrap();
         let sealed = folder.path().join(format!("{cipher:?}"));
-        assert_eq!(run(&source, &Job::new(Work::Encrypt(&raw), Some(sealed.clone()))).unwrap().failed, 0);
+        assert_eq!(
+            run(&source, &Job::new(Work::Encrypt(raw.clone()), Some(sealed.clone()))).unwrap().failed,
+            0
+        );
         for (from, to) in [(&raw, &format), (&format, &raw), (&raw, &raw)] {
-            let work = Work::Rekey { from, to };
+            let work = Work::Rekey { from: from.clone(), to: to.clone() };
             let target = folder.path().join("target");
-            let refused = run(&sealed, &Job::new(work, Some(target.clone())));
+            let refused = run(&sealed, &Job::new(work.clone(), Some(target.clone())));
             assert!(matches!(refused, Err(Error::RekeyUnauthenticated)));
             // In place a second run would take the new ciphertext for the old.
             let in_place = Job { if_exists: IfExists::Overwrite, ..Job::new(work, Some(sealed.clone())) };
@@ -343,7 +357,7 @@ fn more_threads_than_files_can_be_opened_for_are_not_started() {
     let mut machine = Machine::detect(Calibration::default());
     for open_files in [0, 100, 256, 1024] {
         machine.open_files = open_files;
-        let job = Job::new(Work::Encrypt(&format), None);
+        let job = Job::new(Work::Encrypt(format.clone()), None);
         let plan = job.plan(&tree, &machine, NonZeroUsize::new(1 << 62));
         let (threads, slots) = (plan.threads(), plan.slots());
         let held = threads * (16 + 2 + 3 * slots);

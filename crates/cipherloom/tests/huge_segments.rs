@@ -4,9 +4,15 @@ use allocation_counter::measure;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use cipherloom::format::MAX_SEGMENT_SIZE;
 use cipherloom::key::Keyset;
+use cipherloom::stream::Decryptor;
 use cipherloom::{
-    Backend, Error, Format, KeyFault, Pieces, SealedFile, Unobserved, Work, Workspace, translate_stream,
+    Error, Format,
+    error::KeyFault,
+    internal::{Pieces, Work, Workspace, translate_stream},
+    machine::Backend,
+    report::Unobserved,
 };
+use std::io::Read;
 
 const HUGE: u32 = i32::MAX as u32;
 
@@ -53,7 +59,7 @@ fn memory_follows_the_stream() {
     let format = Format::tink_with_segments_up_to(HUGE, keyset(HUGE), Backend::best()).unwrap();
     let text: Vec<u8> = (0..6_000_000_u32).map(|position| (position % 251) as u8).collect();
     for text in [&text[..4096], &text] {
-        let translate = |work, source: &[u8]| {
+        let translate = |work: &Work, source: &[u8]| {
             let mut output = Vec::with_capacity(source.len() + 100);
             translate_stream(work, b"", &mut &*source, &mut output, &Unobserved).unwrap();
             output
@@ -61,17 +67,21 @@ fn memory_follows_the_stream() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let taken = measure(|| {
-            let sealed = translate(Work::Encrypt(&format), text);
-            assert!(translate(Work::Decrypt(&format), &sealed) == text);
-            let again = translate(Work::Rekey { from: &format, to: &format }, &sealed);
-            assert!(translate(Work::Decrypt(&format), &again) == text);
-            let mut workspace = Workspace::new();
-            let work = Work::Decrypt(&format);
-            let pieces = Pieces::begin(work, b"", sealed.len() as u64, &sealed, &mut workspace).unwrap();
+            let sealed = translate(&Work::Encrypt(format.clone()), text);
+            assert!(translate(&Work::Decrypt(format.clone()), &sealed) == text);
+            let again = translate(&Work::Rekey { from: format.clone(), to: format.clone() }, &sealed);
+            assert!(translate(&Work::Decrypt(format.clone()), &again) == text);
+            let mut workspace = Workspace::default();
+            let work = Work::Decrypt(format.clone());
+            let pieces = Pieces::begin(&work, b"", sealed.len() as u64, &sealed, &mut workspace).unwrap();
             assert!(**pieces.translate(0..1, &sealed, &mut workspace).unwrap() == *text);
             std::fs::write(&path, &sealed).unwrap();
-            let file = SealedFile::open(&path, &format, b"").unwrap();
-            assert!(**file.read(0..file.len()).unwrap() == *text);
+            let file = std::fs::File::open(&path).unwrap();
+            let mut file = Decryptor::with_format(file, &format, b"").unwrap();
+            assert_eq!(file.len().unwrap(), text.len() as u64);
+            let mut read = Vec::with_capacity(text.len() + 1);
+            file.read_to_end(&mut read).unwrap();
+            assert!(read == *text);
         });
         let most = 40 << 20;
         assert!(taken.bytes_max < most + 12 * text.len() as u64, "{} bytes", taken.bytes_max);

@@ -5,8 +5,10 @@ use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::{Keyset, RawKey, Template};
 use cipherloom::machine::Calibration;
 use cipherloom::{
-    Backend, Error, Event, Format, IfExists, Job, Machine, Observer, Selection, Summary, Tree, Unobserved,
-    Work, translate_stream,
+    Error, Format, IfExists, Observer, Report,
+    internal::{Job, Selection, Tree, Work, translate_stream},
+    machine::{Backend, Machine},
+    report::{Event, Unobserved},
 };
 use std::fs;
 use std::num::NonZeroUsize;
@@ -48,11 +50,11 @@ fn thread_counts() -> Vec<usize> {
     }
 }
 
-fn run(source: &Path, job: &Job<'_>, threads: usize, observer: &dyn Observer) -> Summary {
+fn run(source: &Path, job: &Job, threads: usize, observer: &dyn Observer) -> Report {
     let tree = Tree::list(source, &Selection::default()).unwrap();
     let machine = Machine::detect(Calibration::default());
     let plan = job.plan(&tree, &machine, NonZeroUsize::new(threads));
-    cipherloom::run(&tree, &plan, job, observer).unwrap()
+    cipherloom::internal::run(&tree, &plan, job, observer).unwrap()
 }
 
 /// The number of regular files below `folder`, temporary ones included.
@@ -88,7 +90,7 @@ fn a_stopped_run_leaves_complete_outputs_only_and_can_go_on() {
                 let folder = tempfile::tempdir().unwrap();
                 let path = |name: &str| folder.path().join(name);
                 let files = sample(&path("source"));
-                let mut job = Job::new(Work::Encrypt(&format), Some(path("sealed")));
+                let mut job = Job::new(Work::Encrypt(format.clone()), Some(path("sealed")));
                 let summary = run(&path("source"), &job, threads, &Stopper::after(after));
                 assert!(summary.files < files, "{what}: {summary:?}");
                 assert_eq!((summary.failed, summary.skipped), (0, 0), "{what}");
@@ -97,7 +99,7 @@ fn a_stopped_run_leaves_complete_outputs_only_and_can_go_on() {
                 job.if_exists = IfExists::Skip;
                 let rest = run(&path("source"), &job, threads, &Unobserved);
                 assert_eq!((rest.skipped, rest.files), (summary.files, files - summary.files), "{what}");
-                let back = Job::new(Work::Decrypt(&format), Some(path("back")));
+                let back = Job::new(Work::Decrypt(format.clone()), Some(path("back")));
                 let opened = run(&path("sealed"), &back, threads, &Unobserved);
                 assert_eq!((opened.files, opened.failed), (files, 0), "{what}");
                 assert!(fs::read(path("back/shared")).unwrap() == vec![7; 24 << 20], "{what}");
@@ -112,9 +114,9 @@ fn verifying_stops_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let files = sample(&path("source"));
-    run(&path("source"), &Job::new(Work::Encrypt(&format), Some(path("sealed"))), 1, &Unobserved);
+    run(&path("source"), &Job::new(Work::Encrypt(format.clone()), Some(path("sealed"))), 1, &Unobserved);
     for threads in thread_counts() {
-        let job = Job::new(Work::Verify(&format), None);
+        let job = Job::new(Work::Verify(format.clone()), None);
         let summary = run(&path("sealed"), &job, threads, &Stopper::after(2 << 20));
         assert!(summary.files < files && summary.failed == 0, "{summary:?}");
     }
@@ -125,10 +127,24 @@ fn a_stream_that_is_stopped_is_an_error() {
     let [format, _] = formats();
     let mut sink = Vec::new();
     let source = vec![1; 5 << 20];
-    let stopped =
-        translate_stream(Work::Encrypt(&format), b"", &mut &source[..], &mut sink, &Stopper::after(1 << 20));
+    let stopped = translate_stream(
+        &Work::Encrypt(format.clone()),
+        b"",
+        &mut &source[..],
+        &mut sink,
+        &Stopper::after(1 << 20),
+    );
     assert!(matches!(stopped, Err(Error::Stopped)), "{stopped:?}");
     assert!(sink.len() < source.len());
+}
+
+/// Stops when it has been asked so often.
+struct AfterQuestions(AtomicU64);
+
+impl Observer for AfterQuestions {
+    fn is_stopped(&self) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err()
+    }
 }
 
 #[test]
@@ -139,9 +155,7 @@ fn a_listing_can_be_given_up() {
     }
     for asked in [0, 1, 2] {
         let left = AtomicU64::new(asked);
-        let is_stopped =
-            || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err();
-        let listed = Tree::list_unless(folder.path(), &Selection::default(), &is_stopped);
+        let listed = Tree::list_observed(folder.path(), &Selection::default(), &AfterQuestions(left));
         assert!(matches!(listed, Err(Error::Stopped)), "asked {asked} times");
     }
 }

@@ -1,12 +1,15 @@
 //! Whole runs over real folders: every format there and back, with one thread and with several, and what happens to
 //! the others when one entry is in trouble.
 
+use cipherloom::age::Identity;
 use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::{Keyset, Passphrase, RawKey, Template};
 use cipherloom::machine::Calibration;
 use cipherloom::{
-    Backend, Error, Event, Format, IfExists, Job, Machine, Observer, Outcome, Selection, Summary, Tree,
-    Unobserved, Work,
+    Error, Format, IfExists, Observer, Report,
+    internal::{Job, Selection, Tree, Work},
+    machine::{Backend, Machine},
+    report::{Event, Outcome, Unobserved},
 };
 use std::fs;
 use std::num::NonZeroUsize;
@@ -41,23 +44,18 @@ fn content(seed: u64, size: usize) -> Vec<u8> {
         .collect()
 }
 
-fn run(source: &Path, job: &Job<'_>, threads: usize) -> Summary {
+fn run(source: &Path, job: &Job, threads: usize) -> Report {
     run_observed(source, job, threads, &Unobserved).unwrap()
 }
 
-fn run_observed(
-    source: &Path,
-    job: &Job<'_>,
-    threads: usize,
-    observer: &dyn Observer,
-) -> Result<Summary, Error> {
+fn run_observed(source: &Path, job: &Job, threads: usize, observer: &dyn Observer) -> Result<Report, Error> {
     let tree = Tree::list(source, &Selection::default()).unwrap();
     let machine = Machine::detect(Calibration::default());
     let plan = job.plan(&tree, &machine, NonZeroUsize::new(threads));
-    cipherloom::run(&tree, &plan, job, observer)
+    cipherloom::internal::run(&tree, &plan, job, observer)
 }
 
-fn job<'f>(work: Work<'f>, destination: &Path) -> Job<'f> {
+fn job(work: Work, destination: &Path) -> Job {
     Job::new(work, Some(destination.to_owned()))
 }
 
@@ -95,6 +93,10 @@ fn formats() -> Vec<(String, Format)> {
     for len in [16, 32] {
         formats.push((format!("cobblestone {len}"), Format::cobblestone(&key(len), b"test").unwrap()));
     }
+    let identities = [Identity::generate().unwrap(), Identity::generate_post_quantum().unwrap()];
+    for identity in identities {
+        formats.push((format!("age {identity:?}"), Format::age_from([identity]).unwrap()));
+    }
     for cipher in [Cipher::Aes128Cbc, Cipher::Aes192Ctr, Cipher::Aes256Cbc] {
         let passphrase = Passphrase::new(b"correct horse").unwrap();
         formats
@@ -124,17 +126,17 @@ fn every_format_gives_the_tree_back() {
         for threads in thread_counts() {
             let what = format!("{name}, {threads} threads");
             let (sealed, opened) = (folder.path().join("sealed"), folder.path().join("opened"));
-            let summary = run(&source, &job(Work::Encrypt(&format), &sealed), threads);
+            let summary = run(&source, &job(Work::Encrypt(format.clone()), &sealed), threads);
             assert_eq!((summary.files, summary.failed), (total, 0), "{what}");
             if format.is_authenticated() {
-                let verified = run(&sealed, &Job::new(Work::Verify(&format), None), threads);
+                let verified = run(&sealed, &Job::new(Work::Verify(format.clone()), None), threads);
                 assert_eq!((verified.files, verified.failed), (total, 0), "{what}");
                 assert_eq!(
                     verified.output_bytes, summary.bytes,
                     "verifying sees every plaintext byte: {what}"
                 );
             }
-            let summary = run(&sealed, &job(Work::Decrypt(&format), &opened), threads);
+            let summary = run(&sealed, &job(Work::Decrypt(format.clone()), &opened), threads);
             assert_eq!((summary.files, summary.failed), (total, 0), "{what}");
             assert_same(&source, &opened, &what);
             assert!(opened.join("empty folder").is_dir());
@@ -154,7 +156,7 @@ fn a_fixed_iv_gives_the_same_bytes_however_many_threads_and_whichever_backend() 
         let sealed = |backend: Backend, threads: usize| {
             let format = Format::raw(cipher, &key, IvPolicy::Fixed([1; 16]), backend).unwrap();
             let destination = folder.path().join(format!("{cipher:?}-{}-{threads}", backend.name()));
-            assert_eq!(run(&source, &job(Work::Encrypt(&format), &destination), threads).failed, 0);
+            assert_eq!(run(&source, &job(Work::Encrypt(format.clone()), &destination), threads).failed, 0);
             destination
         };
         let reference = sealed(Backend::Soft, 1);
@@ -170,22 +172,26 @@ fn rekeying_between_segment_sizes_gives_the_same_plaintext() {
     let (source, sealed) = (folder.path().join("source"), folder.path().join("sealed"));
     sample(&source);
     let old = tink(Template::Aes256GcmHkdf1Mb);
-    run(&source, &job(Work::Encrypt(&old), &sealed), 2);
+    run(&source, &job(Work::Encrypt(old.clone()), &sealed), 2);
     let cobblestone = Format::cobblestone(&RawKey::from_bytes(&[8; 32]).unwrap(), b"").unwrap();
+    let age = Format::age_from([Identity::generate().unwrap()]).unwrap();
     for (index, new) in
-        [tink(Template::Aes128GcmHkdf4Kb), tink(Template::Aes256CtrHmacSha256Of1Mb), cobblestone]
+        [tink(Template::Aes128GcmHkdf4Kb), tink(Template::Aes256CtrHmacSha256Of1Mb), cobblestone, age]
             .into_iter()
             .enumerate()
     {
         let (resealed, opened) =
             (folder.path().join(format!("new{index}")), folder.path().join(format!("opened{index}")));
-        let there = run(&sealed, &job(Work::Rekey { from: &old, to: &new }, &resealed), 3);
+        let there = run(&sealed, &job(Work::Rekey { from: old.clone(), to: new.clone() }, &resealed), 3);
         assert_eq!(there.failed, 0);
-        assert_eq!(run(&resealed, &job(Work::Decrypt(&new), &opened), 3).failed, 0);
+        assert_eq!(run(&resealed, &job(Work::Decrypt(new.clone()), &opened), 3).failed, 0);
         assert_same(&source, &opened, new.name());
         let back = folder.path().join(format!("back{index}"));
-        assert_eq!(run(&resealed, &job(Work::Rekey { from: &new, to: &old }, &back), 1).failed, 0);
-        assert_eq!(run(&back, &Job::new(Work::Verify(&old), None), 2).failed, 0);
+        assert_eq!(
+            run(&resealed, &job(Work::Rekey { from: new.clone(), to: old.clone() }, &back), 1).failed,
+            0
+        );
+        assert_eq!(run(&back, &Job::new(Work::Verify(old.clone()), None), 2).failed, 0);
     }
 }
 
@@ -213,13 +219,14 @@ fn damaged_entries_fail_alone_and_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (source, sealed) = (folder.path().join("source"), folder.path().join("sealed"));
     sample(&source);
-    for (name, format) in
-        [("gcm", tink(Template::Aes128GcmHkdf4Kb)), ("hmac", tink(Template::Aes256CtrHmacSha256Of1Mb)), {
-            ("cobblestone", Format::cobblestone(&RawKey::from_bytes(&[8; 16]).unwrap(), b"").unwrap())
-        }]
-    {
+    for (name, format) in [
+        ("gcm", tink(Template::Aes128GcmHkdf4Kb)),
+        ("hmac", tink(Template::Aes256CtrHmacSha256Of1Mb)),
+        ("cobblestone", Format::cobblestone(&RawKey::from_bytes(&[8; 16]).unwrap(), b"").unwrap()),
+        ("age", Format::age_from([Identity::generate().unwrap()]).unwrap()),
+    ] {
         let sealed = sealed.join(name);
-        run(&source, &job(Work::Encrypt(&format), &sealed), 2);
+        run(&source, &job(Work::Encrypt(format.clone()), &sealed), 2);
         let flip = |path: &str, at: usize| {
             let mut bytes = fs::read(sealed.join(path)).unwrap();
             bytes[at] ^= 1;
@@ -244,7 +251,8 @@ fn damaged_entries_fail_alone_and_leave_nothing() {
             let opened = folder.path().join(format!("opened-{name}-{threads}"));
             let failures = Failures::default();
             let summary =
-                run_observed(&sealed, &job(Work::Decrypt(&format), &opened), threads, &failures).unwrap();
+                run_observed(&sealed, &job(Work::Decrypt(format.clone()), &opened), threads, &failures)
+                    .unwrap();
             let mut failed = failures.0.into_inner().unwrap();
             failed.sort();
             let expected = ["file-1", "file-16383", "file-4096", "large-1048577", "large-3145805", "shared"]
@@ -296,13 +304,13 @@ fn bound_paths_notice_a_move() {
         suffix: ".enc".into(),
         ..Job::new(work, destination)
     };
-    assert_eq!(run(&source, &bound(Work::Encrypt(&format), Some(sealed.clone())), 2).failed, 0);
-    assert_eq!(run(&sealed, &bound(Work::Verify(&format), None), 2).failed, 0);
+    assert_eq!(run(&source, &bound(Work::Encrypt(format.clone()), Some(sealed.clone())), 2).failed, 0);
+    assert_eq!(run(&sealed, &bound(Work::Verify(format.clone()), None), 2).failed, 0);
     fs::rename(sealed.join("a/file-1.enc"), sealed.join("a/file-one.enc")).unwrap();
-    let moved = run(&sealed, &bound(Work::Verify(&format), None), 2);
+    let moved = run(&sealed, &bound(Work::Verify(format.clone()), None), 2);
     assert_eq!((moved.failed, moved.unauthentic), (1, 1));
     let opened = folder.path().join("opened");
-    let summary = run(&sealed, &bound(Work::Decrypt(&format), Some(opened.clone())), 2);
+    let summary = run(&sealed, &bound(Work::Decrypt(format.clone()), Some(opened.clone())), 2);
     assert_eq!((summary.failed, summary.unauthentic), (1, 1));
     let mut expected = files(&source);
     expected.retain(|(path, _)| path != Path::new("a/file-1"));
@@ -341,7 +349,7 @@ fn permissions_and_times_are_carried_over() {
     fs::write(folder.path().join("new"), b"").unwrap();
     let umask = 0o666 & !mode_of(&folder.path().join("new"));
     for preserve_modes in [false, true] {
-        let job = Job { preserve_modes, ..job(Work::Encrypt(&format), &target) };
+        let job = Job { preserve_modes, ..job(Work::Encrypt(format.clone()), &target) };
         assert_eq!(run(&source, &job, 2).failed, 0);
         for (path, mode) in modes {
             let expected = if preserve_modes { mode } else { mode & !umask };

@@ -1,6 +1,7 @@
 //! Every exit code, in one place. The manual page prints this table.
 
-use cipherloom::{Error, Summary};
+use cipherloom::{Error, ErrorKind, Report};
+use std::borrow::Cow;
 
 /// How the process ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +64,18 @@ impl From<ExitCode> for std::process::ExitCode {
 }
 
 /// The code for a run that ended.
-pub fn of_summary(summary: &Summary) -> ExitCode {
+pub fn of_report(summary: &Report) -> ExitCode {
     match summary {
-        Summary { unauthentic: 1.., .. } => ExitCode::Unauthentic,
-        Summary { failed: 0, .. } => ExitCode::Success,
-        Summary { files: 0, skipped: 0, .. } => ExitCode::Failure,
+        Report { unauthentic: 1.., .. } => ExitCode::Unauthentic,
+        Report { files, skipped, failed, .. } => of_counts(files + skipped, *failed),
+    }
+}
+
+/// The code for a command over several items, of which so many were done, or skipped as asked, and so many failed.
+pub fn of_counts(done: u64, failed: u64) -> ExitCode {
+    match (done, failed) {
+        (_, 0) => ExitCode::Success,
+        (0, _) => ExitCode::Failure,
         _ => ExitCode::Partial,
     }
 }
@@ -75,71 +83,74 @@ pub fn of_summary(summary: &Summary) -> ExitCode {
 /// The code for an error that ended the command.
 pub fn of(error: &anyhow::Error) -> ExitCode {
     if let Some(error) = error.downcast_ref::<cipherloom_lcp::Error>() {
-        return of_class(error.class());
+        return of_kind(error.kind());
     }
-    if let Some(interrupted) = error.downcast_ref::<Interrupted>() {
-        return ExitCode::of_signal(interrupted.signal);
+    if let Some(error) = error.downcast_ref::<CommandError>() {
+        return error.code;
     }
     match error.downcast_ref::<Error>() {
         Some(error) if error.is_authentication() => ExitCode::Unauthentic,
-        Some(error) if error.is_key() => ExitCode::Key,
-        Some(error) if error.is_usage() => ExitCode::Usage,
-        _ if error.is::<UsageError>() => ExitCode::Usage,
-        _ if error.is::<KeyError>() => ExitCode::Key,
+        Some(error) if error.kind() == ErrorKind::Key => ExitCode::Key,
+        Some(error) if error.kind() == ErrorKind::Usage => ExitCode::Usage,
         _ => ExitCode::Failure,
     }
 }
 
-/// A signal stopped the run; with what was done by then, in words.
-#[derive(Debug, thiserror::Error)]
-pub struct Interrupted {
-    /// The signal's number.
-    pub signal: i32,
-    pub done: &'static str,
-}
-
-impl std::fmt::Display for Interrupted {
-    fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        text.write_str("stopped")?;
-        match ExitCode::of_signal(self.signal) {
-            ExitCode::HungUp => text.write_str(" by SIGHUP")?,
-            ExitCode::Terminated => text.write_str(" by SIGTERM")?,
-            // Whoever presses Ctrl-C knows.
-            _ => {}
-        }
-        if self.done.is_empty() { Ok(()) } else { write!(text, "; {}", self.done) }
+/// The code for a kind of error with publications or licenses.
+pub fn of_kind(kind: cipherloom_lcp::ErrorKind) -> ExitCode {
+    use cipherloom_lcp::ErrorKind;
+    match kind {
+        ErrorKind::Usage => ExitCode::Usage,
+        ErrorKind::Key => ExitCode::Key,
+        ErrorKind::Authentication => ExitCode::Unauthentic,
+        ErrorKind::Content | ErrorKind::Io => ExitCode::Failure,
     }
 }
 
-/// The code for a class of trouble with publications or licences.
-pub fn of_class(class: cipherloom_lcp::Class) -> ExitCode {
-    use cipherloom_lcp::Class;
-    match class {
-        Class::Usage => ExitCode::Usage,
-        Class::Key => ExitCode::Key,
-        Class::Authentication => ExitCode::Unauthentic,
-        Class::Content | Class::Io => ExitCode::Failure,
+/// An error of the command itself. Like the errors of the libraries it has no advice in its message.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct CommandError {
+    code: ExitCode,
+    message: String,
+    hint: Cow<'static, str>,
+}
+
+impl CommandError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<Cow<'static, str>> {
+        Some(self.hint.clone()).filter(|hint| !hint.is_empty())
     }
 }
 
-/// Arguments that are well formed one by one but make no sense together.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct UsageError(String);
+type Hint = Cow<'static, str>;
 
-/// The error that ends a command whose arguments make no sense together.
-pub fn usage(message: impl Into<String>) -> anyhow::Error {
-    UsageError(message.into()).into()
+/// An error that ends the command with this code. `hint`: what the user can do, or "".
+pub fn failure(code: ExitCode, message: impl Into<String>, hint: impl Into<Hint>) -> anyhow::Error {
+    CommandError { code, message: message.into(), hint: hint.into() }.into()
 }
 
-/// A key or passphrase that is missing or cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct KeyError(String);
+/// The error for arguments that are well formed one by one but make no sense together.
+pub fn usage(message: impl Into<String>, hint: impl Into<Hint>) -> anyhow::Error {
+    failure(ExitCode::Usage, message, hint)
+}
 
-/// The error that ends a command without its key.
-pub fn no_key(message: impl Into<String>) -> anyhow::Error {
-    KeyError(message.into()).into()
+/// The error for a key or passphrase that is missing or cannot be read.
+pub fn no_key(message: impl Into<String>, hint: impl Into<Hint>) -> anyhow::Error {
+    failure(ExitCode::Key, message, hint)
+}
+
+/// The error for a run that a signal stopped. `done`: what was done by then, or "".
+pub fn interrupted(signal: i32, done: &str, hint: &'static str) -> anyhow::Error {
+    let code = ExitCode::of_signal(signal);
+    let cause = match code {
+        ExitCode::HungUp => " by SIGHUP",
+        ExitCode::Terminated => " by SIGTERM",
+        // The user pressed Ctrl-C and knows.
+        _ => "",
+    };
+    let separator = if done.is_empty() { "" } else { "; " };
+    failure(code, format!("stopped{cause}{separator}{done}"), hint)
 }
 
 #[cfg(test)]
@@ -162,10 +173,10 @@ mod tests {
 
     #[test]
     fn damage_counts_more_than_other_failures() {
-        let summary = Summary { files: 3, failed: 2, unauthentic: 1, ..Summary::default() };
-        assert_eq!(of_summary(&summary), ExitCode::Unauthentic);
-        assert_eq!(of_summary(&Summary { unauthentic: 0, ..summary }), ExitCode::Partial);
-        assert_eq!(of_summary(&Summary { failed: 2, ..Summary::default() }), ExitCode::Failure);
-        assert_eq!(of_summary(&Summary { skipped: 9, ..Summary::default() }), ExitCode::Success);
+        let summary = Report { files: 3, failed: 2, unauthentic: 1, ..Report::default() };
+        assert_eq!(of_report(&summary), ExitCode::Unauthentic);
+        assert_eq!(of_report(&Report { unauthentic: 0, ..summary }), ExitCode::Partial);
+        assert_eq!(of_report(&Report { failed: 2, ..Report::default() }), ExitCode::Failure);
+        assert_eq!(of_report(&Report { skipped: 9, ..Report::default() }), ExitCode::Success);
     }
 }

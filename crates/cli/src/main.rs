@@ -1,21 +1,21 @@
 //! The `cipherloom` command: arguments become a job, the job a plan, the plan a run, the run a report.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod age_keys;
+mod age_prompt;
 mod arguments;
-mod cache;
 mod commands;
 mod device;
 mod escape;
 mod exit_code;
+mod hint;
 mod interrupt;
 mod keys;
-mod open_files;
 mod output;
 mod passphrase;
 mod progress;
 mod repeats;
 mod report;
-mod secrecy;
 mod standard;
 #[cfg(unix)]
 mod terminal;
@@ -25,7 +25,7 @@ use clap::Parser;
 use exit_code::ExitCode;
 
 fn main() -> std::process::ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let mut arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {
             let error = arguments::with_missing_destination(error);
@@ -34,47 +34,42 @@ fn main() -> std::process::ExitCode {
             return print_usage(&error, code).into();
         }
     };
-    if arguments.command.is_quiet() {
-        output::leave_warnings_out();
-    }
-    secrecy::forbid_core_dumps();
-    open_files::allow_many();
+    arguments.command.decide_format();
+    forbid_core_dumps();
+    raise_open_files();
     let ended = interrupt::start().and_then(|()| run(arguments.command));
-    device::dismiss();
-    // A verdict that nobody could read is none.
+    device::close();
+    // A result that could not be printed is a failure.
     let written = output::finish();
-    let code = match &ended {
-        Ok(code) => *code,
-        Err(error) => {
-            report(error);
-            exit_code::of(error)
-        }
-    };
-    match written {
-        Err(error) if ended.is_ok() => {
+    match (ended, written) {
+        (Ok(ExitCode::Success), Err(error)) => report(&error),
+        (Ok(code), Err(error)) => {
             report(&error);
-            if code == ExitCode::Success { ExitCode::Failure } else { code }
+            code
         }
-        _ => code,
+        (Ok(code), Ok(())) => code,
+        (Err(error), _) => report(&error),
     }
     .into()
 }
 
-fn report(error: &anyhow::Error) {
+/// Prints an error that ends the command, and returns its exit code.
+fn report(error: &anyhow::Error) -> ExitCode {
     if !output::is_broken_pipe(error) {
-        output::tell(format_args!("cipherloom: {}", output::message(error)));
+        output::print_error(error);
     }
+    exit_code::of(error)
 }
 
-/// Prints what the parser of the arguments has to say.
+/// Prints the message of the arguments' parser.
 fn print_usage(error: &clap::Error, code: ExitCode) -> ExitCode {
-    // It quotes arguments, which may be names that a shell's pattern found.
+    // It quotes arguments, which may be file names that the shell expanded.
     let has_escapes = std::env::args_os().any(|argument| {
         let text = argument.to_string_lossy();
         escape::line(&text) != text
     });
     if has_escapes {
-        output::tell_lines(&error.render().to_string());
+        output::print_lines(&error.render().to_string());
         return code;
     }
     match error.print() {
@@ -85,19 +80,46 @@ fn print_usage(error: &clap::Error, code: ExitCode) -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        Command::Keygen(arguments) => commands::keygen::run(&arguments),
-        Command::Keys(arguments) => commands::keys::run(&arguments),
+        Command::Keygen(arguments) => commands::keys::generate(&arguments),
+        Command::Keys(command) => commands::keys::run(&command),
         Command::Encrypt(arguments) => commands::transform::encrypt(&arguments),
         Command::Decrypt(arguments) => commands::transform::decrypt(&arguments),
         Command::Verify(arguments) => commands::transform::verify(&arguments),
         Command::Rekey(arguments) => commands::transform::rekey(&arguments),
         Command::Floor(arguments) => commands::transform::floor(&arguments),
-        Command::Lcp(arguments) => commands::lcp::run(&arguments),
+        Command::Lcp(command) => commands::lcp::run(&command),
         Command::Plan(arguments) => commands::plan::run(&arguments),
         Command::Inspect(arguments) => commands::inspect::run(&arguments),
-        Command::Devices(arguments) => commands::devices::run(&arguments),
-        Command::Calibrate(arguments) => commands::calibrate::run(&arguments),
+        Command::Devices(arguments) => commands::devices::list(&arguments),
+        Command::Calibrate(arguments) => commands::devices::calibrate_machine(&arguments),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),
+    }
+}
+
+/// Raises the soft limit of open files to the hard one, since lanes hold two or three for each entry.
+pub fn raise_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        if limit.current != limit.maximum {
+            let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+        }
+    }
+}
+
+/// Keeps keys out of core dumps: of the file that the kernel writes and of what it pipes to a collector. Called before any key is
+/// read; this is one layer among others.
+pub fn forbid_core_dumps() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, setrlimit};
+        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     }
 }

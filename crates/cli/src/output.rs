@@ -1,7 +1,7 @@
-//! Where words go: lines for people, text for programs, and the numbers in them.
+//! Everything that is printed: lines for people, JSON for programs, and the numbers in them.
 //!
-//! Nothing here panics because a reader has gone away, as `println!` would: `cipherloom … | head -1` ends quietly.
-//! All that is printed comes through here, and here it is made harmless ([`crate::escape`]).
+//! Nothing here panics when the reader closes its end, as `println!` would: `cipherloom … | head -1` ends quietly. Control
+//! characters are escaped here ([`crate::escape`]).
 
 use crate::{escape, standard};
 use anyhow::Context;
@@ -18,8 +18,7 @@ static LOST: Mutex<Option<io::Error>> = Mutex::new(None);
 /// Prints lines to standard output. Untrusted parts must be in one line each ([`escape::line`]), or they could forge others.
 ///
 /// # Errors
-/// If they cannot be written, which [`finish`] says again; a reader that has gone away has seen what it wanted, and is
-/// no error.
+/// If they cannot be written, which [`finish`] reports again. A closed pipe is no error: its reader wanted no more.
 pub fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(escape::lines(text).as_bytes()).and_then(|()| stdout.flush());
@@ -34,7 +33,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
 
 const CANNOT_WRITE: &str = "cannot write to standard output";
 
-/// At the end of the command: whether all that was printed arrived.
+/// Checks at the end of the command that everything printed was written.
 ///
 /// # Errors
 /// If something could not be written, or is lost with the closing of standard output.
@@ -50,40 +49,49 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(&(escape::json(&serde_json::to_string(value)?).into_owned() + "\n"))
 }
 
+/// Prints a value as JSON, or else as text; errors as [`print`].
+pub fn print_as(json: bool, value: &impl Serialize, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+    if json { print_json(value) } else { print(&text()) }
+}
+
 /// A line to standard error, whole even if other threads write too.
-pub fn tell(line: impl Display) {
+pub fn print_line(line: impl Display) {
     let line = line.to_string();
     let _ = io::stderr().lock().write_all(format!("{}\n", escape::line(&line)).as_bytes());
 }
 
 /// Lines to standard error, as [`print`] writes them.
-pub fn tell_lines(text: &str) {
+pub fn print_lines(text: &str) {
     let _ = io::stderr().lock().write_all(format!("{}\n", escape::lines(text.trim_end())).as_bytes());
 }
 
 /// Whether the user wants errors only.
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on there are no warnings: `--quiet`.
-pub fn leave_warnings_out() {
+/// Prints no warnings from now on: `--quiet`.
+pub fn suppress_warnings() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
 /// A warning on standard error.
 pub fn warn(text: impl Display) {
     if !IS_QUIET.load(Ordering::Relaxed) {
-        tell(format_args!("cipherloom: warning: {text}"));
+        print_line(format_args!("cipherloom: warning: {text}"));
     }
 }
 
-/// A remedy on standard error, in a line of its own.
+/// Prints an error and its hint on standard error.
+pub fn print_error(error: &anyhow::Error) {
+    print_line(format_args!("cipherloom: {}", message(error)));
+    crate::hint::of_chain(error).into_iter().for_each(hint);
+}
+
+/// Prints what the user can do about the error before it.
 pub fn hint(text: impl Display) {
-    if !IS_QUIET.load(Ordering::Relaxed) {
-        tell(format_args!("hint: {text}"));
-    }
+    print_line(format_args!("hint: {text}"));
 }
 
-/// An error with its causes in one line. A cause that the words before it end with already is not repeated.
+/// An error with its causes in one line. A cause that the text already ends with is not repeated.
 pub fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
@@ -97,15 +105,15 @@ pub fn message(error: &anyhow::Error) -> String {
     text
 }
 
-/// Whether a reader that has gone away ended the command.
+/// Whether the command ended because the reader of its output closed the pipe.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let is_broken = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
     error.chain().any(|cause| cause.downcast_ref().is_some_and(is_broken))
 }
 
-/// A path in one line ([`escape::path`]).
-pub fn printable(path: &Path) -> String {
-    escape::path(path)
+/// `path: words`, with the path in one line.
+pub fn at(path: &Path, words: impl Display) -> String {
+    format!("{}: {words}", escape::path(path))
 }
 
 /// Bytes as a person reads them.
@@ -117,7 +125,7 @@ pub fn size(bytes: u64) -> String {
     format!("{value:.1} {unit}")
 }
 
-/// Bytes per second, as they were measured: in the units of [`size`], with three digits that count.
+/// Bytes per second in the units of [`size`], with three significant digits.
 pub fn rate(bytes_per_second: f64) -> String {
     let (value, unit) = in_unit(bytes_per_second);
     match value {
@@ -144,6 +152,18 @@ pub fn duration(seconds: f64) -> String {
         1e-3..1.0 => format!("{:.1} ms", seconds * 1e3),
         _ => format!("{seconds:.2} s"),
     }
+}
+
+/// How much was processed in which time: `2.0 KiB in 500.0 ms (4.0 KiB/s)`.
+pub fn pace(bytes: u64, seconds: f64) -> String {
+    let rate = size((bytes as f64 / seconds.max(1e-9)) as u64);
+    format!("{} in {} ({rate}/s)", size(bytes), duration(seconds))
+}
+
+/// A table of two columns, without the rows that have no value.
+pub fn table<'n>(rows: impl IntoIterator<Item = (&'n str, Option<String>)>) -> String {
+    let rows = rows.into_iter().filter_map(|(name, value)| Some(format!("{name:<10}{}\n", value?)));
+    rows.collect()
 }
 
 /// `1 file`, `2 files`.
@@ -174,12 +194,12 @@ mod tests {
 
     #[test]
     fn a_newline_in_a_name_stays_in_the_line() {
-        assert_eq!(printable(Path::new("a\nb")), "a\\nb");
-        assert_eq!(printable(Path::new("Büch er")), "Büch er");
+        assert_eq!(at(Path::new("a\nb"), "x"), "a\\nb: x");
+        assert_eq!(at(Path::new("Büch er"), "x"), "Büch er: x");
     }
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_cause_is_printed_once() {
         let cause = || io::Error::from(ErrorKind::NotFound);
         let library = cipherloom::Error::io("read the source", cause());
         let told = message(&anyhow::Error::from(library).context("book"));

@@ -1,6 +1,6 @@
-//! Where a passphrase comes from: a file, the environment, or a prompt. Never an argument, which others can list.
+//! Reads a passphrase: from a file, the environment or a prompt. Never from an argument, which other users can list.
 
-use crate::exit_code::{no_key, usage};
+use crate::exit_code::{ExitCode, failure, no_key, usage};
 use crate::{escape, keys, output};
 use anyhow::Context;
 use cipherloom::key::Passphrase;
@@ -13,49 +13,37 @@ pub const VARIABLE: &str = "CIPHERLOOM_PASSPHRASE";
 
 /// A passphrase for a secret that exists already.
 pub fn existing(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
-    match given(file, Return::IsLeftOut)? {
-        Some(passphrase) => Ok(passphrase),
-        None => ask(prompt),
-    }
+    given(file, Return::Dropped)?.map_or_else(|| Ok(Passphrase::new(&read_hidden(prompt)?)?), Ok)
 }
 
 /// A passphrase for the format openssl: of the same file, `openssl enc -pass file:FILE` must make the same key.
-pub fn of_openssl(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
-    match given(file, Return::Belongs)? {
-        Some(passphrase) => Ok(passphrase),
-        None => ask(prompt),
-    }
+pub fn for_openssl(file: Option<&Path>) -> anyhow::Result<Passphrase> {
+    given(file, Return::Kept)?.map_or_else(|| Ok(Passphrase::new(&read_hidden("Passphrase: ")?)?), Ok)
 }
 
 /// What is done with a carriage return at the end of a passphrase file's first line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Return {
-    IsLeftOut,
-    /// It belongs to the passphrase, as openssl reads it.
-    Belongs,
+    Dropped,
+    /// It is part of the passphrase, as openssl reads it.
+    Kept,
 }
 
 /// A passphrase for a new secret: at a prompt it is asked for twice.
 pub fn new(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
-    if let Some(passphrase) = given(file, Return::IsLeftOut)? {
-        return Ok(passphrase);
-    }
-    ask_twice(prompt)
+    given(file, Return::Dropped)?.map_or_else(|| ask_twice(prompt), Ok)
 }
 
-/// A passphrase that takes the place of another one, which may be in the environment.
+/// A passphrase that replaces another one, which may be in the environment.
 pub fn replacement(file: Option<&Path>, prompt: &str) -> anyhow::Result<Passphrase> {
-    match file {
-        Some(path) => from_file(path, Return::IsLeftOut),
-        None => ask_twice(prompt),
-    }
+    file.map_or_else(|| ask_twice(prompt), |path| from_file(path, Return::Dropped))
 }
 
 fn ask_twice(prompt: &str) -> anyhow::Result<Passphrase> {
     let first = read_hidden(prompt)?;
     let second = read_hidden("The same again: ")?;
     if *first != *second {
-        return Err(no_key("the two passphrases differ; nothing was written, try again"));
+        return Err(no_key("the two passphrases differ, so nothing was written", "try again"));
     }
     Ok(Passphrase::new(&first)?)
 }
@@ -73,21 +61,21 @@ fn from_file(path: &Path, at_end: Return) -> anyhow::Result<Passphrase> {
     let (contents, name) = if path == Path::new("-") {
         (first_line(&mut standard_input()?)?, "standard input".to_owned())
     } else {
-        (keys::read_beside(path, "the passphrase file")?, output::printable(path).to_string())
+        (keys::read_secret(path, "the passphrase file")?, escape::path(path))
     };
     let mut line = contents.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if let Some(stem) = line.strip_suffix(b"\r") {
         let words = match at_end {
-            Return::IsLeftOut => "is not part of the passphrase",
-            Return::Belongs => "is part of the passphrase, as for `openssl enc -pass file:`",
+            Return::Dropped => "is not part of the passphrase",
+            Return::Kept => "is part of the passphrase, as for `openssl enc -pass file:`",
         };
         output::warn(format_args!("{name}: the carriage return at the end of the first line {words}"));
-        line = if at_end == Return::IsLeftOut { stem } else { line };
+        line = if at_end == Return::Dropped { stem } else { line };
     }
     Passphrase::new(line).with_context(|| name)
 }
 
-/// Standard input without a buffer: what follows the passphrase is for others, and no copy of it stays behind.
+/// Standard input without a buffer: later readers get what follows the passphrase, and no copy stays in memory.
 #[cfg(unix)]
 fn standard_input() -> anyhow::Result<impl Read> {
     use std::os::fd::AsFd;
@@ -101,12 +89,11 @@ fn standard_input() -> anyhow::Result<impl Read> {
     Ok(std::io::stdin())
 }
 
-/// What is typed there would be shown.
+/// The terminal would show what is typed.
 fn refuse_terminal() -> anyhow::Result<()> {
     if std::io::stdin().is_terminal() {
-        return Err(usage(
-            "--passphrase-file - reads standard input, which is the terminal here; leave it out to be asked",
-        ));
+        let message = "--passphrase-file - reads standard input, which is the terminal here";
+        return Err(usage(message, "leave it out to be asked"));
     }
     Ok(())
 }
@@ -122,7 +109,9 @@ fn first_line(source: &mut impl Read) -> anyhow::Result<Zeroizing<Vec<u8>>> {
             Ok(_) if byte[0] == b'\n' => break,
             Ok(_) => line.push(byte[0]),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(no_key(format!("standard input: cannot read the passphrase: {error}"))),
+            Err(error) => {
+                return Err(no_key(format!("standard input: cannot read the passphrase: {error}"), ""));
+            }
         }
     }
     Ok(line)
@@ -131,26 +120,44 @@ fn first_line(source: &mut impl Read) -> anyhow::Result<Zeroizing<Vec<u8>>> {
 /// More bytes than any passphrase has.
 const LONGEST_LINE: usize = 4096;
 
-fn ask(prompt: &str) -> anyhow::Result<Passphrase> {
-    Ok(Passphrase::new(&read_hidden(prompt)?)?)
+fn read_hidden(prompt: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+    if !has_terminal() {
+        let hint = format!("give --passphrase-file FILE or set {VARIABLE}");
+        return Err(no_key("a passphrase is needed and there is no terminal to ask at", hint));
+    }
+    ask(prompt, Echo::Off).map_err(|error| {
+        let message = format!("cannot ask for the passphrase: {error}");
+        failure(ExitCode::Failure, message, "give --passphrase-file FILE")
+    })
 }
 
-fn read_hidden(prompt: &str) -> anyhow::Result<Zeroizing<Vec<u8>>> {
-    // Prompt and answer go by /dev/tty: that one of these is a terminal says that somebody sits there.
-    if !std::io::stderr().is_terminal() && !std::io::stdin().is_terminal() {
-        return Err(no_key(format!(
-            "a passphrase is needed and there is no terminal to ask at; give --passphrase-file FILE or set {VARIABLE}"
-        )));
-    }
-    ask_hidden(&escape::line(prompt)).context("cannot ask for the passphrase; give --passphrase-file FILE")
+/// Asks something at the terminal, and gives the line that was typed.
+///
+/// # Errors
+/// If there is no terminal, or it gives no line.
+pub fn ask_at_terminal(prompt: &str, echo: Echo) -> anyhow::Result<Zeroizing<Vec<u8>>> {
+    anyhow::ensure!(has_terminal(), "there is no terminal to ask at");
+    Ok(ask(prompt, echo)?)
+}
+
+/// Prompt and answer use /dev/tty; a user can answer only if one of these streams is a terminal.
+fn has_terminal() -> bool {
+    std::io::stderr().is_terminal() || std::io::stdin().is_terminal()
+}
+
+/// Whether what is typed is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    On,
+    Off,
 }
 
 #[cfg(unix)]
-fn ask_hidden(prompt: &str) -> std::io::Result<Zeroizing<Vec<u8>>> {
-    crate::terminal::ask(prompt)
+fn ask(prompt: &str, echo: Echo) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    crate::terminal::ask(&escape::line(prompt), echo)
 }
 
 #[cfg(not(unix))]
-fn ask_hidden(prompt: &str) -> std::io::Result<Zeroizing<Vec<u8>>> {
-    Ok(Zeroizing::new(rpassword::prompt_password(prompt)?.into_bytes()))
+fn ask(prompt: &str, _echo: Echo) -> std::io::Result<Zeroizing<Vec<u8>>> {
+    Ok(Zeroizing::new(rpassword::prompt_password(escape::line(prompt))?.into_bytes()))
 }

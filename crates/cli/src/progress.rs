@@ -1,13 +1,26 @@
-//! What a person sees while a run goes on: one line on the terminal with bytes, files, rate and time left. Nothing is
-//! drawn before a quarter of a second has passed, so that short runs stay quiet and quick.
+//! The progress of a run: one line on the terminal with bytes, files, rate and time left. Nothing is drawn in the first
+//! quarter of a second, so that short runs stay quiet and quick.
 
-use crate::output;
+use crate::{interrupt, output};
+use cipherloom::Observer;
+use cipherloom::internal::engine::lock;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
+
+/// The line that is drawn. Whoever asks something at the terminal holds it.
+static LINE: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Uses the terminal for a message or question, one at a time; meanwhile no line is drawn.
+pub fn pause<T>(ask: impl FnOnce() -> T) -> T {
+    match &*lock(&LINE) {
+        Some(bar) => bar.suspend(ask),
+        None => ask(),
+    }
+}
 
 const QUIET_FIRST: Duration = Duration::from_millis(250);
 const REDRAW: Duration = Duration::from_millis(100);
@@ -15,10 +28,13 @@ const REDRAW: Duration = Duration::from_millis(100);
 /// `wide_msg` is cut off where the terminal ends: a line that wraps could not be drawn over.
 const TEMPLATE: &str = "{percent:>3} %  {wide_msg}";
 
-/// Where nobody knows how much there is.
+/// For a run of unknown length.
 const ENDLESS: &str = "{spinner} {wide_msg}";
 
-/// How far a run has come. The workers only add to the counters.
+/// Files and bytes found so far (0 bytes if unknown), and whether these are all.
+pub type Found<'f> = dyn Fn() -> (u64, u64, bool) + Sync + 'f;
+
+/// Counters of what a run has processed; workers add to them.
 #[derive(Debug, Default)]
 pub struct Progress {
     bytes: AtomicU64,
@@ -27,18 +43,27 @@ pub struct Progress {
     bar: OnceLock<ProgressBar>,
 }
 
-impl Progress {
-    /// So many more source bytes are through.
-    pub fn count_bytes(&self, bytes: u64) {
+/// Counts, and stops a run when a signal has come.
+impl Observer for Progress {
+    fn advanced(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// One more entry has ended.
-    pub fn count_file(&self) {
+    fn entry_ended(&self) {
         self.files.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Writes something else to the terminal, the line out of its way.
+    fn is_stopped(&self) -> bool {
+        interrupt::is_raised()
+    }
+
+    fn on_stop(&self, wake: Weak<dyn Fn() + Send + Sync>) {
+        interrupt::wake_at_signal(wake);
+    }
+}
+
+impl Progress {
+    /// Removes the line while `write` writes something else to the terminal.
     pub fn aside(&self, write: impl FnOnce()) {
         match self.bar.get() {
             Some(bar) => bar.suspend(write),
@@ -46,55 +71,46 @@ impl Progress {
         }
     }
 
-    /// Does `work`; meanwhile, if standard error is a terminal, draws the line from a thread of its own, and removes
-    /// it at the end. `total_bytes` is 0 where nobody knows.
-    pub fn shown_during<T>(&self, total_bytes: u64, total_files: u64, work: impl FnOnce() -> T) -> T {
-        self.shown_while_listed(&|| (total_files, total_bytes, true), work)
-    }
-
-    /// The same where totals grow: `found` gives files and bytes found so far, and whether these are all.
-    pub fn shown_while_listed<T>(
-        &self,
-        found: &(dyn Fn() -> (u64, u64, bool) + Sync),
-        work: impl FnOnce() -> T,
-    ) -> T {
+    /// Does `work`; meanwhile, if standard error is a terminal, draws the line from a thread of its own, and removes it at the
+    /// end. `found` gives the files and bytes found so far (0 bytes if unknown), and whether these are all.
+    pub fn show<T>(&self, found: &Found<'_>, work: impl FnOnce() -> T) -> T {
         if !std::io::stderr().is_terminal() {
             return work();
         }
         std::thread::scope(|scope| {
             // Dropping the sender ends the drawing, also when the work panics.
             let (_end, ended) = channel::<()>();
-            // Without a thread there is no line, and the work goes on.
+            // If no thread can be started, the work runs without the line.
             let _ = std::thread::Builder::new().spawn_scoped(scope, move || self.draw(found, &ended));
             work()
         })
     }
 
-    fn draw(&self, found: &dyn Fn() -> (u64, u64, bool), ended: &Receiver<()>) {
+    fn draw(&self, found: &Found<'_>, ended: &Receiver<()>) {
         let start = Instant::now();
         let goes_on = |wait| ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
         if !goes_on(QUIET_FIRST) {
             return;
         }
-        let template = if found().1 == 0 { ENDLESS } else { TEMPLATE };
+        let is_endless = found().1 == 0;
         let bar = self.bar.get_or_init(|| {
             let bar = ProgressBar::with_draw_target(Some(found().1), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template(template);
+            let style = ProgressStyle::with_template(if is_endless { ENDLESS } else { TEMPLATE });
             bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
+        *lock(&LINE) = Some(bar.clone());
         let mut pace = Pace::default();
         loop {
             let (total_files, total_bytes, is_all) = found();
             let (bytes, files) = (self.bytes.load(Ordering::Relaxed), self.files.load(Ordering::Relaxed));
             let elapsed = start.elapsed().as_secs_f64();
-            let line = if template == ENDLESS {
+            let line = if is_endless {
                 format!("{}  {}/s", output::size(bytes), output::size((bytes as f64 / elapsed) as u64))
             } else {
                 let bytes = bytes.min(total_bytes);
                 pace.learn(elapsed, files, bytes);
                 let left = match is_all {
                     true => pace.left(total_files.saturating_sub(files), total_bytes - bytes),
-                    // How much is left nobody knows yet.
                     false => Left::Listing,
                 };
                 bar.set_length(total_bytes);
@@ -104,6 +120,7 @@ impl Progress {
             bar.set_message(line);
             bar.tick();
             if !goes_on(REDRAW) {
+                *lock(&LINE) = None;
                 return bar.finish_and_clear();
             }
         }
@@ -118,9 +135,9 @@ enum Left {
     Listing,
 }
 
-/// What a file and what a byte costs, learnt from the run so far: the least squares of `seconds = a files + b bytes` over
+/// The cost of a file and of a byte, estimated from the run so far: the least squares of `seconds = a files + b bytes` over
 /// the steps between redraws, the latest counting most. A tree often begins with its large files and ends with its small
-/// ones, for which the rate in bytes says nothing.
+/// ones, whose cost does not depend on bytes.
 #[derive(Debug, Default)]
 struct Pace {
     last: (f64, f64, f64),
@@ -132,7 +149,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// What a step counts for after the next one. Half is forgotten after seven seconds.
+    /// The weight that a step keeps with each later one: a half after seven seconds.
     const MEMORY: f64 = 0.99;
 
     fn learn(&mut self, elapsed: f64, files: u64, bytes: u64) {
@@ -156,26 +173,22 @@ impl Pace {
         let determinant = self.files_files * self.bytes_bytes - self.files_bytes * self.files_bytes;
         let a = (self.files_seconds * self.bytes_bytes - self.bytes_seconds * self.files_bytes) / determinant;
         let b = (self.bytes_seconds * self.files_files - self.files_seconds * self.files_bytes) / determinant;
-        // Steps that are all alike do not say what costs the time; then the slower of the two explanations holds.
+        // Steps that are all alike do not separate the two costs; then the slower estimate counts.
         let is_known = determinant > 1e-6 * self.files_files * self.bytes_bytes && a >= 0.0 && b >= 0.0;
         let seconds = if is_known {
             a * files + b * bytes
         } else {
-            let alone = |left: f64, seconds: f64, squares: f64| match squares {
-                0.0 => 0.0,
-                _ => left * seconds / squares,
+            let alone = |left: f64, seconds: f64, squares: f64| {
+                if squares == 0.0 { 0.0 } else { left * seconds / squares }
             };
-            alone(files, self.files_seconds, self.files_files).max(alone(
-                bytes,
-                self.bytes_seconds,
-                self.bytes_bytes,
-            ))
+            let by_files = alone(files, self.files_seconds, self.files_files);
+            by_files.max(alone(bytes, self.bytes_seconds, self.bytes_bytes))
         };
         if seconds > 0.0 { Left::Seconds(seconds) } else { Left::Unknown }
     }
 }
 
-/// The line's words, the most important first: a narrow terminal cuts off the rest.
+/// The line, the most important figures first: a narrow terminal cuts off the rest.
 fn figures(bytes: u64, total_bytes: u64, files: u64, total_files: u64, elapsed: f64, left: Left) -> String {
     let left = match left {
         Left::Seconds(seconds) if seconds < 100.0 => format!("  {} s left", seconds.ceil()),

@@ -1,13 +1,20 @@
-//! What a run tells: an event for each entry, and a summary at its end, for people or as JSON lines.
+//! What a run prints: an event for each entry, and a summary at its end, for people or as JSON lines.
 
-use crate::escape::JsonPath;
-use crate::output;
-use crate::progress::Progress;
+use crate::escape::{self, JsonPath};
+use crate::hint::hint;
+use crate::output::{self, at};
+use crate::progress::{Found, Progress};
 use crate::repeats::Repeats;
-use cipherloom::{Cause, Dropped, Event, Job, Links, Observer, Outcome, PassedOver, Summary, Tree};
+use cipherloom::{
+    Links, Observer, Report,
+    internal::{Dropped, Job, PassedOver, Tree},
+    report::{Event, Outcome},
+};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Weak;
 
 /// How much is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,155 +29,170 @@ pub enum Style {
     Json,
 }
 
-/// Prints a run's events as they come, and counts its progress.
-pub struct Printer<'p> {
+/// Prints a run's events as they come, counts its progress, and stops it when a signal has come.
+pub struct Printer {
     style: Style,
-    progress: &'p Progress,
     /// Whether files are re-keyed where they are.
     in_place: bool,
-    repeats: Repeats<Cause>,
+    draws_progress: bool,
+    /// Whether this is a dry run; then whether it lists the entries that would not fail.
+    dry_run: Option<bool>,
+    progress: Progress,
+    repeats: Repeats,
 }
 
-impl<'p> Printer<'p> {
-    pub fn new(style: Style, progress: &'p Progress, in_place: bool) -> Printer<'p> {
-        Printer { style, progress, in_place, repeats: Repeats::default() }
-    }
-
-    /// Tells of the errors that were only counted.
-    pub fn end(&self) {
-        self.repeats.end("file", "--verbose");
-    }
-
-    /// Whether an event is told: all of them, but for the same cause only so many errors.
-    fn tells(&self, event: &Event<'_>) -> bool {
-        match &event.outcome {
-            Outcome::Failed(error) if self.style != Style::Verbose => {
-                self.repeats.is_told(error.cause(), &error.to_string())
-            }
-            _ => true,
+impl Printer {
+    pub fn new(style: Style, in_place: bool) -> Printer {
+        Printer {
+            style,
+            in_place,
+            draws_progress: style == Style::Plain,
+            dry_run: None,
+            progress: Progress::default(),
+            repeats: Repeats::default(),
         }
     }
+
+    /// For the events of a dry run. `lists`: also for entries that would not fail.
+    pub fn for_dry_run(style: Style, lists: bool) -> Printer {
+        Printer { dry_run: Some(lists), draws_progress: false, ..Printer::new(style, false) }
+    }
+
+    /// Draws no progress, for content on the terminal.
+    pub fn leave_progress_out(&mut self) {
+        self.draws_progress = false;
+    }
+
+    /// Does `work`; meanwhile draws its progress if somebody looks.
+    pub fn watch<T>(&self, found: &Found<'_>, work: impl FnOnce(&dyn Observer) -> T) -> T {
+        let done = match self.draws_progress {
+            true => self.progress.show(found, || work(self)),
+            false => work(self),
+        };
+        if self.style != Style::Verbose {
+            self.repeats.end("file", "--verbose");
+        }
+        done
+    }
+
+    /// An event in words, with its hint the first time. `None` for an error that repeats too often.
+    fn words(&self, event: &Event<'_>) -> Option<String> {
+        let mut words = sentence(event, self.in_place);
+        if let Outcome::Failed(error) = &event.outcome {
+            let is_printed = self.repeats.is_printed(format!("{:?}", error.cause()), &error.to_string());
+            if !is_printed && self.style != Style::Verbose {
+                return None;
+            }
+            let hint = self.repeats.first(hint(error));
+            words.extend(hint.map(|hint| format!("\nhint: {}", escape::line(&hint))));
+        }
+        Some(words)
+    }
 }
 
-impl Observer for Printer<'_> {
+impl Observer for Printer {
     fn advanced(&self, bytes: u64) {
-        self.progress.count_bytes(bytes);
+        self.progress.advanced(bytes);
     }
 
     fn entry_ended(&self) {
-        self.progress.count_file();
+        self.progress.entry_ended();
     }
 
     fn wants_every_event(&self) -> bool {
-        matches!(self.style, Style::Verbose | Style::Json)
+        self.dry_run.unwrap_or(matches!(self.style, Style::Verbose | Style::Json))
     }
 
     fn ended(&self, event: &Event<'_>) {
-        if self.style == Style::Json {
-            // Where nothing can be written any more, the summary will tell.
-            let _ = output::print_json(&EventLine::new(event));
-        } else if self.tells(event) {
-            self.progress.aside(|| output::tell(sentence(event, self.in_place)));
+        let is_planned = matches!(event.outcome, Outcome::Done { .. }) && self.dry_run.is_some();
+        if self.dry_run == Some(false) && !matches!(event.outcome, Outcome::Failed(_)) {
+            return;
         }
+        // The command's end reports that nothing can be written.
+        if self.style == Style::Json {
+            let _ = output::print_json(&EventLine::new(event, is_planned));
+        } else if is_planned {
+            let output = event.output.map_or_else(|| "no name for the output".to_owned(), escape::path);
+            let _ = output::print(&format!("{} -> {output}\n", escape::path(event.source)));
+        } else if let Some(words) = self.words(event) {
+            self.progress.aside(|| output::print_lines(&words));
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.progress.is_stopped()
+    }
+
+    fn on_stop(&self, wake: Weak<dyn Fn() + Send + Sync>) {
+        self.progress.on_stop(wake);
     }
 }
 
+/// An event as one line.
 fn sentence(event: &Event<'_>, in_place: bool) -> String {
-    let source = output::printable(event.source);
+    let source = escape::path(event.source);
     match (&event.outcome, event.output) {
-        (Outcome::Failed(error), Some(output)) if error.is_about_output() => {
-            format!("cipherloom: {}: {error}", output::printable(output))
+        (Outcome::Failed(error), output) => {
+            let path = output.filter(|_| error.is_about_output()).unwrap_or(event.source);
+            format!("cipherloom: {}", at(path, escape::line(&error.to_string())))
         }
-        (Outcome::Failed(error), _) => format!("cipherloom: {source}: {error}"),
         (Outcome::Skipped, _) if in_place => format!("{source}: skipped, it opens with the new key"),
         (Outcome::Skipped, _) => format!("{source}: skipped, the name exists; not checked"),
-        (Outcome::Done { .. }, Some(output)) => format!("{source} -> {}", output::printable(output)),
+        (Outcome::Done { .. }, Some(output)) => format!("{source} -> {}", escape::path(output)),
         (Outcome::Done { .. }, None) => format!("{source}: authentic"),
     }
 }
 
-/// Tells of each entry which output it would have, for a run that is not made.
-///
-/// # Errors
-/// If standard output does not take it.
-pub fn foretell(tree: &Tree, job: &Job<'_>, style: Style) -> anyhow::Result<()> {
-    for entry in &tree.entries {
-        let relative = tree.relative_path(entry);
-        let source = tree.root.join(&relative);
-        let output = job.names_output(&entry.name).zip(job.destination.as_ref());
-        let output = output.map(|(name, folder)| folder.join(relative.with_file_name(name)));
-        foretell_entry(&source, output.as_deref(), entry.size, style)?;
-    }
-    Ok(())
-}
-
-/// Tells which output one entry would have.
-///
-/// # Errors
-/// If standard output does not take it.
-pub fn foretell_entry(source: &Path, output: Option<&Path>, bytes: u64, style: Style) -> anyhow::Result<()> {
-    #[derive(Serialize)]
-    struct Foretold<'f> {
-        event: &'static str,
-        source: JsonPath<'f>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        output: Option<JsonPath<'f>>,
-        bytes: u64,
-    }
-    if style == Style::Json {
-        let (source, output) = (JsonPath(source), output.map(JsonPath));
-        return output::print_json(&Foretold { event: "planned", source, output, bytes });
-    }
-    let output = output.map_or_else(|| "no name for the output".to_owned(), output::printable);
-    output::print(&format!("{} -> {output}\n", output::printable(source)))
-}
-
-/// An event in JSON.
+/// An event in JSON, of a file or a publication. `E`: what is said of how it ended.
 #[derive(Serialize)]
-struct EventLine<'e> {
-    event: &'static str,
-    source: JsonPath<'e>,
+pub struct EventLine<'e, E> {
+    pub event: &'static str,
+    pub source: JsonPath<&'e Path>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output: Option<JsonPath<'e>>,
-    bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unauthentic: Option<bool>,
+    pub output: Option<JsonPath<&'e Path>>,
+    pub bytes: u64,
+    #[serde(flatten)]
+    pub end: E,
 }
 
-impl<'e> EventLine<'e> {
-    fn new(event: &Event<'e>) -> EventLine<'e> {
-        let mut line = EventLine {
-            event: "done",
-            source: JsonPath(event.source),
-            output: event.output.map(JsonPath),
-            bytes: event.bytes,
-            output_bytes: None,
-            error: None,
-            unauthentic: None,
-        };
-        match &event.outcome {
-            Outcome::Done { output_bytes } => line.output_bytes = Some(*output_bytes),
-            Outcome::Skipped => line.event = "skipped",
+/// What is said of a file that was processed, of one that was not, and of one that failed.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum FileEnd {
+    Done {
+        output_bytes: u64,
+    },
+    Untouched {},
+    Failed {
+        error: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<Cow<'static, str>>,
+        unauthentic: bool,
+    },
+}
+
+impl<'e> EventLine<'e, FileEnd> {
+    fn new(event: &Event<'e>, is_planned: bool) -> EventLine<'e, FileEnd> {
+        let (name, end) = match &event.outcome {
+            Outcome::Done { .. } if is_planned => ("planned", FileEnd::Untouched {}),
+            Outcome::Done { output_bytes } => ("done", FileEnd::Done { output_bytes: *output_bytes }),
+            Outcome::Skipped => ("skipped", FileEnd::Untouched {}),
             Outcome::Failed(error) => {
-                line.event = "failed";
-                line.error = Some(error.to_string());
-                line.unauthentic = Some(error.is_authentication());
+                let (hint, unauthentic) = (hint(error), error.is_authentication());
+                ("failed", FileEnd::Failed { error: error.to_string(), hint, unauthentic })
             }
-        }
-        line
+        };
+        let (source, output) = (JsonPath(event.source), event.output.map(JsonPath));
+        EventLine { event: name, source, output, bytes: event.bytes, end }
     }
 }
 
 /// The summary that ends a run.
 #[derive(Serialize)]
-pub struct Report<'s> {
-    event: &'static str,
+#[serde(tag = "event", rename = "summary")]
+pub struct RunSummary {
     #[serde(flatten)]
-    summary: &'s Summary,
+    summary: Report,
     links_passed_over: u64,
     special_passed_over: u64,
     excluded: u64,
@@ -178,49 +200,37 @@ pub struct Report<'s> {
     #[serde(skip)]
     in_place: bool,
     leftovers_passed_over: u64,
-    /// What keeps links, where something does.
+    /// How to keep links, if an option does.
     #[serde(skip)]
     links_hint: &'static str,
 }
 
-impl<'s> Report<'s> {
+impl RunSummary {
     /// Of a run over a tree.
-    pub fn of_tree(summary: &'s Summary, tree: &Tree, job: &Job<'_>) -> Report<'s> {
+    pub fn of_tree(summary: &Report, tree: &Tree, job: &Job) -> RunSummary {
         let links_passed_over = if job.links == Links::Skip { tree.links.len() as u64 } else { 0 };
-        let in_place = cipherloom::is_in_place(tree, job);
+        let in_place = cipherloom::internal::is_in_place(tree, job);
         let links_hint = if job.destination.is_some() { " (--links copy keeps links)" } else { "" };
         let dropped = match (&job.destination, job.work.opening()) {
             _ if in_place => tree.dropped.in_place(),
             (Some(_), None) => tree.dropped,
-            // What is only read loses nothing, and what is encrypted has lost it before.
+            // Reading loses nothing, and encrypted files have lost it before.
             _ => Dropped::default(),
         };
-        let run = Report::of_run(summary, links_passed_over, tree.passed_over);
-        Report { in_place, dropped, links_hint, ..run }
+        let run = RunSummary::of_run(*summary, links_passed_over, tree.passed_over);
+        RunSummary { in_place, dropped, links_hint, ..run }
     }
 
-    /// Of a run that passed over so many links, and these others.
-    pub fn of_run(summary: &'s Summary, links_passed_over: u64, passed_over: PassedOver) -> Report<'s> {
-        Report {
+    /// Of a run that passed over so many links, and these others; of a single stream, which passes over nothing.
+    pub fn of_run(summary: Report, links_passed_over: u64, passed_over: PassedOver) -> RunSummary {
+        RunSummary {
+            summary,
             links_passed_over,
             special_passed_over: passed_over.special,
             excluded: passed_over.excluded,
-            leftovers_passed_over: passed_over.leftovers,
-            ..Report::of_stream(summary)
-        }
-    }
-
-    /// Of a single stream.
-    pub fn of_stream(summary: &'s Summary) -> Report<'s> {
-        Report {
-            event: "summary",
-            summary,
-            links_passed_over: 0,
-            special_passed_over: 0,
-            excluded: 0,
             dropped: Dropped::default(),
             in_place: false,
-            leftovers_passed_over: 0,
+            leftovers_passed_over: passed_over.leftovers,
             links_hint: "",
         }
     }
@@ -228,12 +238,12 @@ impl<'s> Report<'s> {
     /// Prints it in this style; `verb`: what was done, "encrypted".
     ///
     /// # Errors
-    /// If standard output should have it and does not take it.
+    /// If it cannot be written to standard output.
     pub fn print(&self, verb: &str, style: Style) -> anyhow::Result<()> {
         match style {
             Style::Json => output::print_json(self)?,
             Style::Quiet => {}
-            Style::Plain | Style::Verbose => output::tell(self.sentence(verb)),
+            Style::Plain | Style::Verbose => output::print_line(self.sentence(verb)),
         }
         Ok(())
     }
@@ -241,55 +251,40 @@ impl<'s> Report<'s> {
     fn dropped_sentence(&self) -> String {
         let Dropped { owners, hard_links, holes, set_id } = self.dropped;
         let parts: Vec<String> = [
-            (owners, "owner"),
-            (hard_links, "hard link"),
-            (holes, "file with holes"),
-            (set_id, "set-id or sticky bit"),
-            (self.summary.extended_attributes, "file with extended attributes"),
+            (owners, "owner", ""),
+            (hard_links, "hard link", ""),
+            (holes, "file", " with holes"),
+            (set_id, "set-id or sticky bit", ""),
+            (self.summary.extended_attributes, "file", " with extended attributes"),
         ]
         .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, what)| match what {
-            "file with holes" if number > 1 => format!("{number} files with holes"),
-            "file with extended attributes" if number > 1 => {
-                format!("{number} files with extended attributes")
-            }
-            _ => output::count(number, what),
-        })
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, what, with)| output::count(number, what) + with)
         .collect();
         if parts.is_empty() { String::new() } else { format!("not carried over: {}", parts.join(", ")) }
     }
 
     fn sentence(&self, verb: &str) -> String {
-        let Summary { files, bytes, skipped, failed, untried, links, attributes_refused, seconds, .. } =
-            *self.summary;
+        let Report { files, bytes, skipped, failed, untried, links, attributes_refused, seconds, .. } =
+            self.summary;
         let mut text = format!("{verb} {}", output::count(files, "file"));
         if files > 0 {
-            let rate = output::size((bytes as f64 / seconds.max(1e-9)) as u64);
-            let _ = write!(text, ", {} in {} ({rate}/s)", output::size(bytes), output::duration(seconds));
+            let _ = write!(text, ", {}", output::pace(bytes, seconds));
         }
-        let special = output::count(self.special_passed_over, "special file");
+        let why_skipped = match self.in_place {
+            true => "they open with the new key; not checked further",
+            false => "the name exists; not checked",
+        };
+        let count = output::count;
+        let links_passed_over = count(self.links_passed_over, "link");
+        let leftovers = count(self.leftovers_passed_over, "leftover");
+        let special = count(self.special_passed_over, "special file");
         for (number, part) in [
-            (
-                skipped,
-                match self.in_place {
-                    true => format!("{skipped} skipped (they open with the new key; not checked further)"),
-                    false => format!("{skipped} skipped (the name exists; not checked)"),
-                },
-            ),
-            (links, format!("{} copied", output::count(links, "link"))),
-            (
-                self.links_passed_over,
-                format!("{} passed over{}", output::count(self.links_passed_over, "link"), self.links_hint),
-            ),
+            (skipped, format!("{skipped} skipped ({why_skipped})")),
+            (links, format!("{} copied", count(links, "link"))),
+            (self.links_passed_over, format!("{links_passed_over} passed over{}", self.links_hint)),
             (self.special_passed_over, format!("{special} passed over (FIFO, socket or device)")),
-            (
-                self.leftovers_passed_over,
-                format!(
-                    "{} of killed runs passed over (.cipherloom-…)",
-                    output::count(self.leftovers_passed_over, "leftover")
-                ),
-            ),
+            (self.leftovers_passed_over, format!("{leftovers} of killed runs passed over (.cipherloom-…)")),
             (
                 attributes_refused,
                 format!("{attributes_refused} without permissions or time, which the file system refused"),
@@ -313,12 +308,17 @@ mod tests {
 
     #[test]
     fn the_sentence_tells_what_there_is_to_tell() {
-        let summary = Summary { files: 1, bytes: 2048, seconds: 0.5, ..Summary::default() };
-        let report = Report::of_stream(&summary);
+        let summary = Report { files: 1, bytes: 2048, seconds: 0.5, ..Report::default() };
+        let report = RunSummary::of_run(summary, 0, PassedOver::default());
         assert_eq!(report.sentence("verified"), "verified 1 file, 2.0 KiB in 500.0 ms (4.0 KiB/s)");
-        let summary = Summary { failed: 3, ..Summary::default() };
+        let summary = Report { failed: 3, ..Report::default() };
         let links_hint = " (--links copy keeps links)";
-        let report = Report { links_passed_over: 1, excluded: 2, links_hint, ..Report::of_stream(&summary) };
+        let report = RunSummary {
+            links_passed_over: 1,
+            excluded: 2,
+            links_hint,
+            ..RunSummary::of_run(summary, 0, PassedOver::default())
+        };
         assert_eq!(
             report.sentence("encrypted"),
             "encrypted 0 files; 1 link passed over (--links copy keeps links); \

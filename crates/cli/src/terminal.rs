@@ -1,10 +1,11 @@
-//! Asks for a passphrase at the terminal, with its echo off.
+//! Asks something at the terminal: with its echo off for passphrases and PINs.
 //!
 //! The line discipline stays as it is otherwise: Ctrl-C and Ctrl-Z send their signals, which another thread handles
 //! ([`crate::interrupt`]). It switches the echo on again before the process ends or stops ([`restore`], [`suspend`]), so
 //! that no signal but SIGKILL leaves the terminal without it.
 
-use crate::interrupt;
+use crate::passphrase::Echo;
+use crate::{interrupt, standard};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::SIGSTOP;
 use std::fs::File;
@@ -20,12 +21,13 @@ struct Question {
     terminal: File,
     text: String,
     before: Termios,
-    hidden: Termios,
+    /// While it is open.
+    asking: Termios,
 }
 
 impl Question {
-    fn hide(&self) -> io::Result<()> {
-        Ok(tcsetattr(&self.terminal, OptionalActions::Now, &self.hidden)?)
+    fn begin(&self) -> io::Result<()> {
+        Ok(tcsetattr(&self.terminal, OptionalActions::Now, &self.asking)?)
     }
 
     fn restore(&self) {
@@ -43,19 +45,22 @@ fn question() -> MutexGuard<'static, Option<Question>> {
 ///
 /// # Errors
 /// If there is no terminal, or it gives no line.
-pub fn ask(text: &str) -> io::Result<Zeroizing<Vec<u8>>> {
+pub fn ask(text: &str, echo: Echo) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let before = tcgetattr(&terminal)?;
-    let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL);
+    let mut asking = before.clone();
+    if echo == Echo::Off {
+        asking.local_modes.remove(LocalModes::ECHO | LocalModes::ECHONL);
+    }
     interrupt::listen_for_suspension()?;
-    let new = Question { terminal: terminal.try_clone()?, text: text.to_owned(), before, hidden };
-    // From here on signals restore the terminal. Nothing is written under the lock: a terminal that was told to wait
-    // (Ctrl-S) would hold them up.
-    let hidden = question().insert(new).hide();
+    let new = Question { terminal: terminal.try_clone()?, text: text.to_owned(), before, asking };
+    // From here on signals restore the terminal. Nothing is written under the lock: a stopped terminal (Ctrl-S) would block
+    // them.
+    let begun = question().insert(new).begin();
     let line =
-        hidden.and_then(|()| terminal.write_all(text.as_bytes())).and_then(|()| read_line(&mut terminal));
-    if restore() {
+        begun.and_then(|()| terminal.write_all(text.as_bytes())).and_then(|()| read_line(&mut terminal));
+    // With the echo on, the newline that was typed is on the terminal.
+    if restore() && (echo == Echo::Off || line.is_err()) {
         terminal.write_all(b"\n")?;
     }
     line
@@ -66,7 +71,7 @@ pub fn restore() -> bool {
     question().take().inspect(Question::restore).is_some()
 }
 
-/// Stops the process as Ctrl-Z does. An open question is put again when the process goes on.
+/// Stops the process as Ctrl-Z does. An open question is printed again when the process continues.
 pub fn suspend() {
     if !can_be_continued() {
         return;
@@ -77,12 +82,12 @@ pub fn suspend() {
     }
     let _ = signal_hook::low_level::raise(SIGSTOP);
     if let Some(question) = question().as_ref() {
-        let _ = question.hide();
+        let _ = question.begin();
         let _ = (&question.terminal).write_all(question.text.as_bytes());
     }
 }
 
-/// Whether the parent is in the same session, as a shell with job control is: without one nobody could continue this
+/// Whether the parent is in the same session, as a shell with job control is: without one nothing could continue this
 /// process, and the kernel itself ignores Ctrl-Z then.
 fn can_be_continued() -> bool {
     use rustix::process::{getppid, getsid};
@@ -90,13 +95,14 @@ fn can_be_continued() -> bool {
     parent.is_some() && parent == getsid(None).ok()
 }
 
-fn read_line(terminal: &mut impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
+fn read_line(terminal: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut line = Zeroizing::new(vec![0; LINE]);
     let mut length = 0;
     loop {
         if length == line.len() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the line is too long"));
         }
+        standard::wait_for_input(&*terminal)?;
         match terminal.read(&mut line[length..]) {
             Ok(0) if length == 0 => {
                 return Err(io::Error::new(ErrorKind::UnexpectedEof, "nothing was typed"));

@@ -63,7 +63,10 @@ fn a_folder_is_rekeyed_in_place_and_a_second_run_skips_what_is_done() {
     let path = folder.path();
     let rekey = "rekey sealed sealed/ -k old.json --to new.json";
     let refused = run(path, rekey, 2);
-    assert!(refused.contains("SRC and DST are the same; --if-exists overwrite"), "{refused}");
+    assert!(
+        refused.contains("source and destination are the same\nhint: --if-exists overwrite"),
+        "{refused}"
+    );
     std::os::unix::fs::symlink("a.txt", path.join("sealed/link")).unwrap();
     // One file is done already, as after a run that was stopped.
     let one = "rekey sealed/a.txt sealed -k old.json --to new.json --if-exists overwrite";

@@ -59,7 +59,7 @@ fn write_secret(path: &Path, contents: &[u8], mode: u32) {
 fn one_tree_is_not_put_under_two_keys() {
     let folder = folder();
     fs::write(folder.path().join("books/new"), "more").unwrap();
-    let words = "encrypted with another key; refusing to mix keys in DST";
+    let words = "encrypted with another key; refusing to mix keys in the destination";
     for arguments in [
         "encrypt books sealed --key other.json --if-exists skip",
         "encrypt books sealed --key other.json --if-exists skip --dry-run",
@@ -336,8 +336,8 @@ fn small_things_are_said_rightly() {
             );
         }
     }
-    refused(&folder, "encrypt books http://example.org/x --key key.json", 2, "http:// is no store");
-    refused(&folder, "encrypt https:/example.org/x out --key key.json", 2, "https:// is no store");
+    refused(&folder, "encrypt books http://example.org/x --key key.json", 2, "http:// is not a known scheme");
+    refused(&folder, "encrypt https:/example.org/x out --key key.json", 2, "https:// is not a known scheme");
     // What a killed run left is no content.
     fs::write(folder.path().join("books/.cipherloom-0123456789abcdef"), "half").unwrap();
     let told = succeed(&folder, "encrypt books out --key key.json");
@@ -346,7 +346,7 @@ fn small_things_are_said_rightly() {
 }
 
 #[test]
-fn an_encrypted_identity_is_called_so() {
+fn a_damaged_identity_is_called_so() {
     let folder = folder();
     let recipient = "age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj";
     succeed(&folder, &format!("keygen -o theirs.age --recipient {recipient}"));
@@ -356,6 +356,6 @@ fn an_encrypted_identity_is_called_so() {
         &folder,
         "verify sealed --key theirs.age --identity identity",
         4,
-        "identity: the identity file is encrypted itself",
+        "identity: not an age identity: it is encrypted, and damaged",
     );
 }

@@ -85,7 +85,7 @@ fn several_sources_go_to_a_folder_that_is_there() {
     let folder = folder();
     let path = folder.path();
     let refused = run(path, "encrypt books c.txt out -k key.json", b"", 2);
-    assert!(told(&refused).contains("out: several sources go to a folder that exists"), "{}", told(&refused));
+    assert!(told(&refused).contains("out: several sources need an existing folder"), "{}", told(&refused));
     fs::create_dir(path.join("out")).unwrap();
     run(path, "encrypt books/ c.txt ./c.txt out -k key.json --bind-path", b"", 0);
     assert_eq!(

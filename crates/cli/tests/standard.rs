@@ -112,7 +112,7 @@ fn a_verdict_that_is_lost_is_no_success() {
 fn a_fifo_is_not_waited_for() {
     let folder = folder();
     assert!(Command::new("mkfifo").arg(folder.path().join("fifo")).status().unwrap().success());
-    let output = shell(folder.path(), "timeout 10 \"$CIPHERLOOM\" inspect fifo");
+    let output = shell(folder.path(), "timeout 60 \"$CIPHERLOOM\" inspect fifo");
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     assert!(told(&output).contains("fifo: a FIFO, socket or device"), "{}", told(&output));
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with devices: each names the device, the cause and the remedy.
+//! What can go wrong with devices: each error names the device, what failed and the cause.
 
 use std::time::Duration;
 use thiserror::Error;
@@ -17,9 +17,9 @@ pub enum Error {
     /// No device has this number or name.
     #[error("no device is called `{wanted}`; there are: {known}")]
     UnknownDevice {
-        /// What was asked for.
+        /// The number or name that was given.
         wanted: String,
-        /// What there is.
+        /// The devices that exist.
         known: String,
     },
     /// The driver refused.
@@ -27,13 +27,13 @@ pub enum Error {
     Driver {
         /// The device's name.
         device: String,
-        /// What was tried.
+        /// What the driver was to do.
         action: &'static str,
-        /// The driver's words.
+        /// The driver's message.
         reason: String,
     },
     /// The device has not enough memory.
-    #[error("{device}: out of device memory; end other programs that use it, or leave the work to the CPU")]
+    #[error("{device}: out of device memory")]
     OutOfMemory {
         /// The device's name.
         device: String,
@@ -43,24 +43,19 @@ pub enum Error {
     Lost {
         /// The device's name.
         device: String,
-        /// The driver's words.
+        /// The driver's message.
         reason: String,
     },
     /// What the device was given does not end.
-    #[error(
-        "{device}: the device did not end its work within {} s and counts as lost: end the programs that hang on it, or \
-         restart the machine", .limit.as_secs_f64()
-    )]
+    #[error("{device}: the device did not end its work within {} s and counts as lost", .limit.as_secs_f64())]
     Hangs {
         /// The device's name.
         device: String,
-        /// How long it was waited for.
+        /// How long the program waited.
         limit: Duration,
     },
     /// The device gives wrong results.
-    #[error(
-        "{device} with driver {driver} computes wrongly ({what}) and is not used: another driver version may help"
-    )]
+    #[error("{device} with driver {driver} computes wrongly and is not used: {what}")]
     Miscomputes {
         /// The device's name.
         device: String,

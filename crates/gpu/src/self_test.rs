@@ -1,6 +1,6 @@
-//! Before a device gets work it must give what this processor gives: every key size, counters that carry into every
-//! word, lengths that end inside a block, a thread's share and a group, and pieces in all slots at once, as work comes later;
-//! whole ones where the device is quick enough. A driver that does not is refused by its name.
+//! Before a device gets work, its results must equal this processor's. The test covers every key size, counters that carry into
+//! every word, lengths that end inside a block, inside a thread's share and inside a group, and pieces in all slots at once, as
+//! in real work. The pieces are whole ones if the device is fast enough. A driver with wrong results is refused by name.
 
 use crate::Error;
 use crate::circuit::Mode;
@@ -9,20 +9,20 @@ use cipherloom_kernels::{Accelerator, Aes, Backend, Engine};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// First counters: none carries, and one for each word into which a carry goes, none a multiple of a group.
+/// First counters: one without a carry, and one for each word into which a carry goes; none is a multiple of a group.
 const FIRSTS: [u128; 5] = [7, (1 << 32) - 1000, (1 << 64) - 999, (1 << 96) - 5, u128::MAX - 31];
 
-/// Bytes: beside the ends of a block, of a thread's and a group's share, and of several groups.
+/// Lengths in bytes: next to the ends of a block, of a thread's and a group's share, and of several groups.
 const LENGTHS: [usize; 5] = [15, 16 * 33 + 1, 16 * 2048, 16 * 2049 + 3, 16 * 5000];
 
-/// Pieces that show, on any device, whether they go on where the one in front ended: two turns of three slots, and a rest.
+/// Pieces that show, on any device, whether each continues where the previous one ended: two turns of three slots, and a rest.
 const SMALL_PIECE_BYTES: usize = 16 * 2048;
 const SMALL_PIECES: usize = 6 * SMALL_PIECE_BYTES + 16;
 
-/// Whole pieces of all slots are tried where that takes no longer than this.
+/// Whole pieces of all slots are tested if that takes no longer than this.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Runs every check; `driver` is named where one fails.
+/// Runs every check; the error names `driver` if one fails.
 pub(crate) fn check<S: Stages>(staged: &Staged<S>, driver: &str) -> Result<(), Error> {
     for size in [16, 24, 32_usize] {
         let key: Vec<u8> = (0..size as u8).map(|byte| byte.wrapping_mul(37) ^ 0x5a).collect();
@@ -65,8 +65,7 @@ fn compare<S: Stages>(
     let (mut expected, mut got) = (text.clone(), text.clone());
     cpu.ctr_xor(&first.to_be_bytes(), 0, &mut expected);
     let task = Task { mode: Mode::Ctr, rounds, first, chain: [0; 16] };
-    let done = staged.work(&keys, task, &mut got).0;
-    told(staged, done, length)?;
+    staged.work_whole(&keys, task, &mut got)?;
     if got != expected {
         return Err(wrong(format!("AES-{}-CTR, {length} bytes from counter {first:#x}", 8 * key.len())));
     }
@@ -77,20 +76,11 @@ fn compare<S: Stages>(
     let mut chain = [0x3c; 16];
     let task = Task { mode: Mode::CbcDecrypt, rounds, first: 0, chain };
     cpu.cbc_decrypt(&mut chain, &mut expected);
-    let (done, after) = staged.work(&keys, task, &mut got);
-    told(staged, done, whole)?;
+    let after = staged.work_whole(&keys, task, &mut got)?;
     if got != expected || after != chain {
         return Err(wrong(format!("decryption of AES-{}-CBC, {whole} bytes", 8 * key.len())));
     }
     Ok(())
-}
-
-/// A device that stopped on the way says why.
-fn told<S: Stages>(staged: &Staged<S>, done: usize, length: usize) -> Result<(), Error> {
-    match staged.fault() {
-        Some(error) if done < length => Err(error.clone()),
-        _ => Ok(()),
-    }
 }
 
 /// Remembers the round keys that come through the door, and does nothing.
@@ -115,7 +105,10 @@ impl Accelerator for Listener {
 }
 
 /// The round keys of a key that is no secret.
-pub(crate) fn round_keys(key: &[u8]) -> Vec<[u8; 16]> {
+///
+/// # Panics
+/// If the key's length is none of AES's.
+pub fn round_keys(key: &[u8]) -> Vec<[u8; 16]> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let engine = Engine::with_accelerator(Backend::Soft, &Listener);

@@ -1,4 +1,4 @@
-//! What can be seen of CUDA without a device: the compiler takes the kernels, and missing libraries are told.
+//! Tests CUDA without a device: the compiler accepts the kernels, and missing libraries are reported.
 //! Needs libnvrtc: `cargo xtask test gpu` fetches it (Python's package nvidia-cuda-nvrtc-cu12).
 #![cfg(feature = "cuda")]
 

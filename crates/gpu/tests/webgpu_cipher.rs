@@ -1,4 +1,4 @@
-//! A device gives what this processor gives, over edge sizes, offsets and counters.
+//! Compares a device with this processor, over edge sizes, offsets and counters.
 #![cfg(feature = "wgpu")]
 
 use cipherloom_gpu::Device;
@@ -26,7 +26,7 @@ fn every_size_and_offset_is_what_the_cpu_gives() {
         let key = noise(key_size);
         let cpu = Aes::new(&key, Backend::best()).unwrap();
         let both = Aes::new(&key, Engine::with_accelerator(Backend::best(), device)).unwrap();
-        // Below 32 KiB the CPU does it all; around the ends of groups (32 KiB) and pieces the device must fit.
+        // Below 32 KiB the CPU does everything. Around the ends of groups (32 KiB) and pieces the device's part must fit.
         let sizes = [0, 1, 32 << 10, (32 << 10) + 1, (64 << 10) - 1, 100_000, PIECE - 16, PIECE, PIECE + 17];
         for (round, size) in sizes.into_iter().enumerate() {
             // The largest once: software devices are slow.

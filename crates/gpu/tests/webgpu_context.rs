@@ -1,4 +1,5 @@
-//! A device is listed, opened, computes, and tells what fails. Needs a driver: Debian's mesa-vulkan-drivers is enough.
+//! Lists and opens a device, computes on it, and checks that it reports failures. It needs a driver; Debian's
+//! mesa-vulkan-drivers is enough.
 #![cfg(feature = "wgpu")]
 
 use cipherloom_gpu::Error;
@@ -11,7 +12,7 @@ const DOUBLE: &str = "
         if id.x < arrayLength(&data) { data[id.x] = 2u * data[id.x]; }
     }";
 
-/// Has a device double numbers; gives where they are and what they must be.
+/// Doubles numbers on a device; returns the buffer and the expected numbers.
 fn double(context: &Context) -> (wgpu::Buffer, Vec<u8>) {
     let pipeline = context.pipeline(DOUBLE, "main").unwrap();
     let numbers: Vec<u8> = (0..1000_u32).flat_map(u32::to_le_bytes).collect();

@@ -1,4 +1,4 @@
-//! The crate's door: an expanded key bound to one backend, and the modes it offers.
+//! The crate's interface: an expanded key for one backend, and its modes.
 
 use crate::accelerator::{Accelerator, Engine};
 use crate::backend::Backend;
@@ -8,9 +8,9 @@ use core::fmt;
 
 /// One stream for [`Aes::cbc_encrypt_lanes`].
 pub struct CbcStream<'a> {
-    /// The IV going in; the last ciphertext block coming out (unchanged when `buffer` is empty).
+    /// The IV on entry; the last ciphertext block on return (unchanged if `buffer` is empty).
     pub chain: [u8; 16],
-    /// Plaintext going in, ciphertext coming out; its length is a multiple of 16.
+    /// Plaintext on entry, ciphertext on return; its length is a multiple of 16.
     pub buffer: &'a mut [u8],
 }
 
@@ -24,10 +24,10 @@ pub struct Aes {
     rounds: usize,
 }
 
-/// Why a key could not be made ready.
+/// Why a key could not be expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyError {
-    /// The key has this many bytes, and AES has none of that length.
+    /// The key has this many bytes, which is no key length of AES.
     Length(usize),
     /// This CPU cannot run that backend.
     Unavailable(Backend),
@@ -77,8 +77,8 @@ impl Aes {
         };
         let kernels = &backend.kernels().ok_or(KeyError::Unavailable(backend))?[size];
         let mut schedule = Schedule::empty();
-        // SAFETY: `Backend::kernels` gives a table only after it has seen that this CPU can run it, and `size`
-        // picked the function that expands a key of this length.
+        // SAFETY: `Backend::kernels` returns a table only if this CPU can run it, and `size` selected the function
+        // that expands a key of this length.
         unsafe { (kernels.expand)(key, &mut schedule) };
         Ok(Aes { schedule, kernels, backend, accelerator, rounds: 10 + 2 * size })
     }
@@ -100,8 +100,8 @@ impl Aes {
 
     /// XORs the key stream of counter mode (SP 800-38A, section 6.5) into `buffer`, of any length.
     ///
-    /// The counter is one 128-bit big-endian number that starts at `initial` and wraps; `buffer` begins at
-    /// block `first_block` of the message, so that pieces of one message can be done apart.
+    /// The counter is one 128-bit big-endian number that starts at `initial` and wraps. `buffer` begins at block
+    /// `first_block` of the message, so that pieces of one message can be processed separately.
     pub fn ctr_xor(&self, initial: &[u8; 16], first_block: u128, buffer: &mut [u8]) {
         let mut first = u128::from_be_bytes(*initial).wrapping_add(first_block);
         let mut buffer = buffer;
@@ -114,8 +114,8 @@ impl Aes {
         unsafe { (self.kernels.ctr_xor)(&self.schedule, first, buffer) }
     }
 
-    /// CBC encryption (SP 800-38A, section 6.2) in place. `chain` is the IV going in and the last ciphertext
-    /// block coming out, so that a message can be done in pieces.
+    /// Encrypts in place with CBC (SP 800-38A, section 6.2). `chain` is the IV on entry and the last ciphertext block on
+    /// return, so that a message can be processed in pieces.
     ///
     /// # Panics
     /// When `buffer.len()` is not a multiple of 16.
@@ -127,8 +127,8 @@ impl Aes {
         *chain = stream.chain;
     }
 
-    /// CBC decryption (SP 800-38A, section 6.2) in place. `chain` is the IV going in and the last ciphertext
-    /// block coming out, so that a message can be done in pieces.
+    /// Decrypts in place with CBC (SP 800-38A, section 6.2). `chain` is the IV on entry and the last ciphertext block on
+    /// return, so that a message can be processed in pieces.
     ///
     /// # Panics
     /// When `buffer.len()` is not a multiple of 16.
@@ -144,14 +144,14 @@ impl Aes {
         unsafe { (self.kernels.cbc_decrypt)(&self.schedule, chain, buffer) }
     }
 
-    /// CBC encryption of many independent streams, interleaved on this core; the result is that of
+    /// Encrypts many independent streams with CBC, interleaved on this core. The result is the same as from
     /// [`cbc_encrypt`](Aes::cbc_encrypt) on each.
     ///
-    /// Streams may differ in length and there may be any number of them: a lane that finishes takes the next
-    /// stream of the slice at once. Putting long streams first keeps all lanes busy longest.
+    /// There may be any number of streams of any lengths: a lane that finishes takes the next stream of the slice at
+    /// once. Long streams first keep all lanes busy longest.
     ///
     /// # Panics
-    /// When the length of some stream's buffer is not a multiple of 16; no stream has been touched then.
+    /// If the length of a stream's buffer is not a multiple of 16; no stream has changed then.
     pub fn cbc_encrypt_lanes(&self, streams: &mut [CbcStream<'_>]) {
         for stream in streams.iter() {
             assert_whole_blocks(stream.buffer.len());
@@ -165,8 +165,8 @@ impl Aes {
         &self.schedule.encrypt[..=self.rounds]
     }
 
-    /// Encrypts registers `passes` times with no memory traffic, as many independent ones as keep the unit
-    /// busy, and returns how many blocks that was: the benchmark's upper bound for this backend and key size.
+    /// Encrypts registers `passes` times without memory traffic, as many independent ones as keep the AES unit busy.
+    /// Returns the number of blocks: the benchmark's upper bound for this backend and key size.
     #[doc(hidden)]
     pub fn unit_bound_encrypt(&self, passes: usize) -> usize {
         // SAFETY: the CPU was checked by `Backend::kernels`.

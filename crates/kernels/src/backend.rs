@@ -1,12 +1,12 @@
-//! The backends by name: which exist, which this CPU can run, which is best.
+//! The list of backends: which exist, which this CPU can run, and which is fastest.
 //!
 //! `--backend`, the tests and the benchmarks all use this one list. A new instruction set adds a file under
-//! `arch/`, a variant here, and its line in each `match`.
+//! `arch/`, a variant here, and its line in [`arch::find`].
 
 use crate::arch;
 use crate::kernels::Kernels;
 
-/// The instruction set that does the work.
+/// The instruction set that runs AES.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Backend {
     /// Portable bitsliced code, constant time, on every CPU.
@@ -22,7 +22,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Every backend there is, slowest first among those of one architecture.
+    /// All backends, slowest first among those of one architecture.
     pub const ALL: [Backend; 5] =
         [Backend::Soft, Backend::Aesni, Backend::Vaes256, Backend::Vaes512, Backend::Armv8];
 
@@ -44,13 +44,7 @@ impl Backend {
 
     /// Whether this CPU, under this operating system, can run it.
     pub fn is_available(self) -> bool {
-        match self {
-            Backend::Soft => true,
-            Backend::Aesni => arch::has_aesni(),
-            Backend::Vaes256 => arch::has_vaes256(),
-            Backend::Vaes512 => arch::has_vaes512(),
-            Backend::Armv8 => arch::has_armv8(),
-        }
+        arch::find(self).is_some_and(|instructions| (instructions.is_available)())
     }
 
     /// The backends that this CPU can run, in the order of [`Backend::ALL`].
@@ -66,36 +60,13 @@ impl Backend {
     /// How many CBC streams this backend keeps in flight on one core; more streams than this in one call to
     /// [`Aes::cbc_encrypt_lanes`](crate::Aes::cbc_encrypt_lanes) keep every lane busy until the end.
     pub fn lanes(self) -> usize {
-        match self {
-            Backend::Soft => arch::soft::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Backend::Aesni => arch::x86_64::aesni::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Backend::Vaes256 => arch::x86_64::vaes256::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Backend::Vaes512 => arch::x86_64::vaes512::LANES,
-            #[cfg(target_arch = "aarch64")]
-            Backend::Armv8 => arch::aarch64::LANES,
-            _ => arch::soft::LANES,
-        }
+        let instructions = arch::find(self).or_else(|| arch::find(Backend::Soft));
+        instructions.map_or(1, |instructions| instructions.kernels[0].lanes)
     }
 
     /// This backend's functions for 10, 12 and 14 rounds, if this CPU can run them.
     pub(crate) fn kernels(self) -> Option<&'static [Kernels; 3]> {
-        if !self.is_available() {
-            return None;
-        }
-        match self {
-            Backend::Soft => Some(&arch::soft::KERNELS),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Aesni => Some(&arch::x86_64::aesni::KERNELS),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Vaes256 => Some(&arch::x86_64::vaes256::KERNELS),
-            #[cfg(target_arch = "x86_64")]
-            Backend::Vaes512 => Some(&arch::x86_64::vaes512::KERNELS),
-            #[cfg(target_arch = "aarch64")]
-            Backend::Armv8 => Some(&arch::aarch64::KERNELS),
-            _ => None,
-        }
+        let instructions = arch::find(self).filter(|instructions| (instructions.is_available)());
+        instructions.map(|instructions| instructions.kernels)
     }
 }

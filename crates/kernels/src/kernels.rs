@@ -1,4 +1,4 @@
-//! The table of functions that a backend offers, and the macro with which an instruction set's file fills it.
+//! The table of a backend's functions, and the macro with which an instruction set's file fills it.
 
 use crate::aes::CbcStream;
 use crate::schedule::Schedule;
@@ -9,6 +9,8 @@ use crate::schedule::Schedule;
 /// Every function needs the CPU features of its backend, a schedule that the same table's `expand` made, and,
 /// for CBC, buffers of whole blocks.
 pub(crate) struct Kernels {
+    /// How many CBC streams `cbc_encrypt_lanes` keeps in flight.
+    pub(crate) lanes: usize,
     pub(crate) expand: unsafe fn(&[u8], &mut Schedule),
     pub(crate) ctr_xor: unsafe fn(&Schedule, u128, &mut [u8]),
     pub(crate) cbc_decrypt: unsafe fn(&Schedule, &mut [u8; 16], &mut [u8]),
@@ -20,11 +22,12 @@ pub(crate) struct Kernels {
 
 /// Instantiates the generic modes for one instruction set.
 ///
-/// The generic code is `#[inline(always)]` and carries no CPU feature of its own: it is compiled with those of
-/// the entry functions made here. `single` is the vector for work on one block at a time, `lanes` the
-/// one for CBC encryption of many streams; `rows` is how many
-/// vectors CTR and CBC decryption keep in flight; `groups` is how many vectors of lanes CBC encryption keeps in
-/// flight with many streams, and with few.
+/// The generic code is `#[inline(always)]` and has no CPU feature of its own: it is compiled with the features of the
+/// entry functions made here.
+///
+/// - `single` is the vector for one block at a time, `lanes` the vector for CBC encryption of many streams.
+/// - `rows` is how many vectors CTR and CBC decryption keep in flight.
+/// - `groups` is how many vectors of lanes CBC encryption keeps in flight with many streams, and with few.
 macro_rules! kernel_table {
     (
         $(#[$feature:meta])*
@@ -32,12 +35,13 @@ macro_rules! kernel_table {
         rows: $rows:literal, groups: $many:literal or $few:literal
     ) => {
         /// How many CBC streams are in flight at once.
-        pub(crate) const LANES: usize = $many * <$Lanes as crate::vector::Vector>::WIDTH;
+        const LANES: usize = $many * <$Lanes as crate::vector::Vector>::WIDTH;
 
         pub(crate) static KERNELS: [crate::kernels::Kernels; 3] = [table::<10>(), table::<12>(), table::<14>()];
 
         const fn table<const ROUNDS: usize>() -> crate::kernels::Kernels {
             crate::kernels::Kernels {
+                lanes: LANES,
                 expand: expand::<ROUNDS>,
                 ctr_xor: ctr_xor::<ROUNDS>,
                 cbc_decrypt: cbc_decrypt::<ROUNDS>,

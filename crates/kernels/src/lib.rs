@@ -1,19 +1,19 @@
-//! AES on this CPU: bytes in, bytes out; no files, no threads, no heap, no clock.
+//! AES on this CPU: a library of functions over bytes that uses no files, threads, heap or clock.
 //!
-//! The cipher is AES (FIPS 197); the modes are CTR and CBC (NIST SP 800-38A). CTR and CBC decryption are
-//! parallel inside one message. CBC encryption is not: each block waits for the one before it, so one message
-//! uses a fraction of the AES unit. [`Aes::cbc_encrypt_lanes`] therefore interleaves many messages ("lanes")
-//! in one core's pipeline, and gives a finished lane the next message at once.
+//! The cipher is AES (FIPS 197); the modes are CTR and CBC (NIST SP 800-38A). CTR and CBC decryption are parallel inside
+//! one message. CBC encryption is not: each block waits for the previous one, so one message uses a fraction of the AES
+//! unit. [`Aes::cbc_encrypt_lanes`] therefore interleaves many messages ("lanes") in one core's pipeline. A lane that
+//! finishes takes the next message at once.
 //!
 //! ```text
 //! Aes ──> Kernels (one table of functions per backend and key size)
 //!            │
 //!            ├ generic/   each mode once, written over the trait `Vector`
-//!            └ arch/      one thin file per instruction set: what a `Vector` is there
+//!            └ arch/      one thin file per instruction set: its `Vector`
 //! ```
 //!
-//! Nothing here branches on, or indexes memory by, key or text: the instruction sets do AES in constant time,
-//! and `soft` is bitsliced. Devices are handed in through [`Accelerator`].
+//! No branch and no memory address depends on key or text: the AES instructions take constant time, and `soft` is
+//! bitsliced. A caller passes devices in as [`Accelerator`]s.
 #![no_std]
 
 mod accelerator;

@@ -1,15 +1,15 @@
-//! The key schedule (FIPS 197, section 5.2), written once over [`Vector`]: the substitution of a word is the
-//! instruction set's own last round, so it is as constant-time as the cipher.
+//! The key schedule (FIPS 197, section 5.2), written once over [`Vector`]. The instruction set's last round substitutes a
+//! word, so the schedule takes constant time as the cipher does.
 
 use crate::vector::Vector;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Round keys in the order of use. Rounds a key size does not have stay zero.
+/// Round keys in the order of use. Rounds that a key size does not have are zero.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 #[repr(C, align(64))]
 pub(crate) struct Schedule {
     pub(crate) encrypt: [[u8; 16]; 15],
-    /// For the equivalent inverse cipher: reversed, the inner ones through InvMixColumns.
+    /// For the equivalent inverse cipher: in reverse order, with InvMixColumns applied to the inner ones.
     pub(crate) decrypt: [[u8; 16]; 15],
 }
 
@@ -77,7 +77,7 @@ unsafe fn substitute_word<V: Vector>(word: u32) -> u32 {
     u32::from_le_bytes([block[0], block[1], block[2], block[3]])
 }
 
-/// InvMixColumns: a last round forward and an inner round back leave just that.
+/// InvMixColumns: what remains of a last round forward and an inner round backward.
 ///
 /// # Safety
 /// Needs the CPU features of `V`.

@@ -1,11 +1,11 @@
-//! The door for devices: whatever part of a buffer's front a device takes, the result is that of the CPU alone.
+//! The interface for devices: whichever part of a buffer's front a device processes, the result equals that of the CPU alone.
 
 use cipherloom_kernels::{Accelerator, Aes, Backend, Engine};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const KEY: [u8; 32] = [0x42; 32];
 
-/// Does as many bytes as it is told, by the CPU, and never more than there are.
+/// Processes the given number of bytes on the CPU, and never more than there are.
 #[derive(Debug, Default)]
 struct Partial(AtomicUsize);
 
@@ -46,7 +46,7 @@ fn the_cpu_does_what_a_device_leaves() {
         for share in [0, 16, 160, 512, 992, 1000] {
             device.0.store(share, Ordering::Relaxed);
             let (mut expected, mut got) = (text.clone(), text.clone());
-            // The counter wraps on the way.
+            // The counter wraps inside the buffer.
             cpu.ctr_xor(&[0xff; 16], u128::MAX - 9, &mut expected);
             both.ctr_xor(&[0xff; 16], u128::MAX - 9, &mut got);
             assert!(got == expected, "CTR, {share} bytes, {}", backend.name());

@@ -1,5 +1,5 @@
-//! One harness for every backend that this CPU has: each against the oracle, over all small sizes, edges, places
-//! in memory, random splits and lanes. `soft` goes through the same, so all backends agree with one another too.
+//! One harness for every backend that this CPU can run. It compares each with the oracle, over all small sizes, edges,
+//! alignments, random splits and lanes. This includes `soft`, so all backends agree with one another too.
 
 mod oracle;
 
@@ -160,7 +160,7 @@ fn any_place_in_memory_and_nothing_outside_it() {
     });
 }
 
-/// Runs lanes over buffers of these many blocks, side by side in one allocation, against the oracle.
+/// Compares lanes over buffers of these many blocks, adjacent in one allocation, with the oracle.
 fn check_lanes(aes: &Aes, oracle: &Oracle, blocks: &[usize], name: &str) {
     let total: usize = blocks.iter().sum();
     let text = bytes(17, 16 * total + 3);

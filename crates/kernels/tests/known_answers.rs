@@ -1,4 +1,4 @@
-//! Every backend against published answers: FIPS 197, SP 800-38A, NIST CAVP and RFC 3686 (`vectors/nist`), and
+//! Compares every backend with published answers: FIPS 197, SP 800-38A, NIST CAVP and RFC 3686 (`vectors/nist`), and
 //! Wycheproof's AES-CBC with PKCS #7 padding.
 
 use cipherloom_kernels::{Aes, Backend, CbcStream};

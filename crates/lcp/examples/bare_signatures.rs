@@ -1,10 +1,11 @@
-//! What signatures alone cost: signs and verifies COUNT texts of a licence's length with THREADS threads, and nothing
-//! else. The bench of licences is held against it.
+//! What signatures alone cost: signs and verifies COUNT texts of a license's length with THREADS threads, and nothing
+//! else. The bench of licenses is held against it.
 //!
 //! `bare_signatures CERTIFICATE PRIVATE-KEY COUNT THREADS`
 
-use cipherloom_lcp::licence::Signer;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use cipherloom::internal::engine::Workers;
+use cipherloom::report::Unobserved;
+use cipherloom_lcp::license::Signer;
 
 /// Bytes of a usual canonical form.
 const LENGTH: usize = 1200;
@@ -17,16 +18,14 @@ fn main() {
     let read = |path: &String| std::fs::read(path).expect("a file that can be read");
     let signer = Signer::new(&read(certificate), &read(key)).expect("a certificate with its key");
     let count: usize = count.parse().expect("a count");
-    let next = AtomicUsize::new(0);
-    cipherloom::on_workers(threads.parse().expect("a number of threads"), &|| {
-        let mut text = vec![b'x'; LENGTH];
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= count {
-                return;
-            }
+    let workers = Workers::new(threads.parse().expect("a number of threads"), &Unobserved);
+    let all_ended = workers.run_each(
+        count,
+        || vec![b'x'; LENGTH],
+        |number, text| {
             text[..8].copy_from_slice(&number.to_le_bytes());
-            signer.sign(&text).expect("a signature");
-        }
-    });
+            signer.sign(text).expect("a signature");
+        },
+    );
+    all_ended.expect("signatures");
 }

@@ -1,28 +1,29 @@
-//! Putting a licence into a publication: nothing of the publication moves or changes.
+//! Putting a license into a publication: nothing of the publication moves or changes.
 //!
 //! ```text
 //! before:  entries | directory | end                            ← the protected publication, byte for byte
-//! after:   entries | directory | end | licence | directory' | end'
+//! after:   entries | directory | end | license | directory' | end'
 //!                   └── no longer looked at ──┘
 //! ```
 //!
 //! A zip archive is read from its end, so the second directory is the one that counts; it is the first one plus the
-//! licence (less an earlier one).
+//! license (less an earlier one).
 //!
 //! Zip readers look for the end record in the last 64 KiB. So a tail that is shorter is appended in place: everything but
 //! the last record is forced to stable storage before that record is written, which lies in one sector, and a crash leaves
 //! the old archive with bytes behind its end, which others pass over, or the new one. The next run recognises such bytes
-//! (they begin with the licence's local header right behind an end record) and cuts them off. A longer tail would hide the
+//! (they begin with the license's local header right behind an end record) and cuts them off. A longer tail would hide the
 //! old end record until the new one is there, so such a book is copied, and the copy takes its name when it is complete.
 
 use crate::Error;
-use crate::container::directory::{self, Records};
-use crate::container::{Archive, Source, records};
-use crate::licence::Licence;
+use crate::container::directory;
+use crate::container::records::{self, EntryRecord};
+use crate::container::{Archive, Method, Source};
+use crate::license::License;
 use crate::package::Protection;
-use cipherloom::{Draft, IfExists};
+use cipherloom::{IfExists, internal::Draft};
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Bytes of the end record without comment.
@@ -33,34 +34,34 @@ const NEAR: u64 = 60 << 10;
 const SECTOR: u64 = 512;
 /// Bytes that are copied at a time.
 const PIECE: u64 = 1 << 20;
-/// 1 January 1980: the licence itself says when it was made.
-const MODIFIED: u32 = 0x0021_0000;
 
-/// Puts `licence` into the publication at `path`; with [`IfExists::Overwrite`] in place of one that is there.
+/// Puts `license` into the publication at `path`; with [`IfExists::Overwrite`] in place of one that is there.
 ///
 /// # Errors
-/// [`Error::NotProtected`]; [`Error::HasLicence`]; [`Error::Busy`] if another program does the same; those of
+/// [`Error::NotProtected`]; [`Error::HasLicense`]; [`Error::Busy`] if another program does the same; those of
 /// [`Archive::read`]; [`Error::Io`]. The publication is then as it was.
-pub fn embed(path: &Path, licence: &Licence, if_exists: IfExists) -> Result<(), Error> {
+pub fn embed(path: &Path, license: &License, if_exists: IfExists) -> Result<(), Error> {
     let file = open_locked(path)?;
-    let archive = match read(&file) {
-        Err(error) if is_perhaps_torn(&error) && cut_torn_tail(&file)? => read(&file)?,
-        result => result?,
-    };
+    let (mut archive, torn_at) = read_before_torn(|| Source::of(clone(&file)?))?;
+    if let Some(len) = torn_at {
+        let cut = file.set_len(len).and_then(|()| file.sync_data());
+        cut.map_err(|error| Error::io("cut off a torn license", error))?;
+        archive = read(&file)?;
+    }
     let protection = Protection::read(&archive)?;
     if protection.resources.is_empty() {
         return Err(Error::NotProtected);
     }
-    let name = protection.kind.licence_entry();
+    let name = protection.kind.license_entry();
     if if_exists != IfExists::Overwrite && archive.find(name).is_some() {
-        return Err(Error::HasLicence);
+        return Err(Error::HasLicense);
     }
-    let tail = appended(&archive, name, licence.text().as_bytes())?;
+    let tail = appended(&archive, name, license.text().as_bytes())?;
     let old_len = archive.source().len();
     if old_len - archive.end_offset() + tail.len() as u64 > NEAR {
-        return write_beside(path, &file, &archive, &tail, &|copy| verify(copy, &archive, name, licence));
+        return write_beside(path, &file, &archive, &tail, &|copy| verify(copy, &archive, name, license));
     }
-    let written = append(&file, &tail, old_len).and_then(|()| verify(&file, &archive, name, licence));
+    let written = append(&file, &tail, old_len).and_then(|()| verify(&file, &archive, name, license));
     if written.is_err() {
         file.set_len(old_len)
             .map_err(|error| Error::io("take back what was appended to the publication", error))?;
@@ -77,7 +78,7 @@ fn open_locked(path: &Path) -> Result<File, Error> {
         Err(TryLockError::WouldBlock) => return Err(Error::Busy),
         Err(TryLockError::Error(error)) => return Err(Error::io("lock the publication", error)),
     }
-    // Another program may have put a copy with its licence here before the lock was free.
+    // Another program may have put a copy with its license here before the lock was free.
     if is_replaced(path, &file).map_err(|error| Error::io("read the attributes", error))? {
         return Err(Error::Busy);
     }
@@ -98,33 +99,37 @@ fn is_replaced(_path: &Path, _file: &File) -> io::Result<bool> {
 }
 
 fn read(file: &File) -> Result<Archive, Error> {
-    let file = file.try_clone().map_err(|error| Error::io("open the publication", error))?;
-    Archive::read(Source::of(file)?)
+    Archive::read(Source::of(clone(file)?)?)
+}
+
+fn clone(file: &File) -> Result<File, Error> {
+    file.try_clone().map_err(|error| Error::io("open the publication", error))
 }
 
 /// What is to be appended.
 fn appended(archive: &Archive, name: &str, text: &[u8]) -> Result<Vec<u8>, Error> {
     let (length, old_len) = (text.len() as u64, archive.source().len());
-    let entry = records::Written {
-        name,
-        method: 0,
-        modified: MODIFIED,
+    let entry = EntryRecord {
+        method: Method::Stored,
+        // The license itself says when it was made.
+        modified: records::NO_TIME,
         crc32: crc32fast::hash(text),
         stored_len: length,
         len: length,
         offset: old_len,
     };
     let (before, mut directory, mut count) = (archive.directory()?, Vec::new(), 1);
-    for record in Records(&before) {
-        let record = record.ok_or(Error::damaged("its directory is malformed"))?;
-        if record.name != name.as_bytes() {
-            directory.extend_from_slice(record.bytes);
+    let mut rest = before.as_slice();
+    for old in archive.entries() {
+        let (record, others) = directory::split_record(rest)?;
+        if old.name != name {
+            directory.extend_from_slice(record);
             count += 1;
         }
+        rest = others;
     }
-    records::central_record(&entry, &mut directory);
-    let mut tail = Vec::new();
-    records::local_header(&entry, &mut tail);
+    entry.write_central(name, &mut directory);
+    let mut tail = entry.local_header(name);
     tail.extend_from_slice(text);
     let end = |offset: u64| {
         let mut end = Vec::new();
@@ -143,7 +148,7 @@ fn appended(archive: &Archive, name: &str, text: &[u8]) -> Result<Vec<u8>, Error
 
 /// Appends `tail`, which ends in the end record.
 fn append(file: &File, tail: &[u8], old_len: u64) -> Result<(), Error> {
-    let refused = |error| Error::io("append the licence to the publication", error);
+    let refused = |error| Error::io("append the license to the publication", error);
     let (tail, end) = tail.split_at(tail.len() - END_LEN);
     let end_offset = old_len + tail.len() as u64;
     write_all_at(file, tail, old_len)
@@ -181,7 +186,7 @@ fn write_beside(
     verify(copy.file())?;
     copy.sync()?;
     copy.publish()?;
-    Ok(cipherloom::sync_parents(&path, path.parent().unwrap_or(&path))?)
+    Ok(cipherloom::internal::sync_parents(&path, path.parent().unwrap_or(&path))?)
 }
 
 /// Gives the copy the owner, as far as this process may, and the permissions of the publication.
@@ -198,8 +203,8 @@ fn take_attributes(copy: &File, publication: &File) -> io::Result<()> {
     copy.set_permissions(metadata.permissions())
 }
 
-/// Reads everything back: the old entries where they were, and the licence.
-fn verify(file: &File, before: &Archive, name: &str, licence: &Licence) -> Result<(), Error> {
+/// Reads everything back: the old entries where they were, and the license.
+fn verify(file: &File, before: &Archive, name: &str, license: &License) -> Result<(), Error> {
     let after = read(file)?;
     let others = |archive: &Archive| -> Vec<(String, u64, u64, u32)> {
         let entries = archive.entries().iter().filter(|entry| entry.name != name);
@@ -207,47 +212,34 @@ fn verify(file: &File, before: &Archive, name: &str, licence: &Licence) -> Resul
             .map(|entry| (entry.name.clone(), entry.header_offset, entry.compressed_len, entry.crc32))
             .collect()
     };
-    let index = after.find(name).ok_or(Error::damaged("the licence cannot be found in it"))?;
-    let text = after.read_whole(&after.entries()[index], licence.text().len() as u64)?;
-    if others(before) != others(&after) || text != licence.text().as_bytes() {
-        return Err(Error::damaged("it reads back differently with its licence"));
+    let index = after.find(name).ok_or(Error::damaged("the license cannot be found in it"))?;
+    let text = after.read_whole(&after.entries()[index], license.text().len() as u64)?;
+    if others(before) != others(&after) || text != license.text().as_bytes() {
+        return Err(Error::damaged("it reads back differently with its license"));
     }
     Ok(())
 }
 
-/// Opens a publication to read from, as if a torn append behind its end were not there.
+/// Opens a protected publication to read from, as if a torn append behind its end were not there.
 ///
 /// # Errors
-/// Those of [`Archive::read`].
-pub(crate) fn open(path: &Path) -> Result<Archive, Error> {
-    let source = Source::open(path)?;
-    match Archive::read(source) {
-        Err(error) if is_perhaps_torn(&error) => {
-            let source = Source::open(path)?;
-            match torn_at(&source)? {
-                Some(len) => Archive::read(source.cut_to(len)),
-                None => Err(error),
-            }
+/// Those of [`Archive::read`] and [`Protection::read`]; [`Error::NotProtected`].
+pub(crate) fn open(path: &Path) -> Result<(Archive, Protection), Error> {
+    let (archive, _) = read_before_torn(|| Source::open(path))?;
+    let protection = Protection::read(&archive)?;
+    if protection.resources.is_empty() { Err(Error::NotProtected) } else { Ok((archive, protection)) }
+}
+
+/// Reads an archive, and where a crash left something of an append behind it, its length without that.
+fn read_before_torn(open: impl Fn() -> Result<Source, Error>) -> Result<(Archive, Option<u64>), Error> {
+    match Archive::read(open()?) {
+        Err(error @ (Error::TrailingBytes { .. } | Error::ZipDamaged { .. } | Error::NotAZip)) => {
+            let source = open()?;
+            let Some(len) = torn_at(&source)? else { return Err(error) };
+            Ok((Archive::read(source.cut_to(len))?, Some(len)))
         }
-        result => result,
+        read => Ok((read?, None)),
     }
-}
-
-fn is_perhaps_torn(error: &Error) -> bool {
-    matches!(error, Error::TrailingBytes { .. } | Error::ZipDamaged { .. } | Error::NotAZip)
-}
-
-/// Cuts off what a crash left of an earlier append; false if there is no such thing, or no archive in front of it.
-fn cut_torn_tail(file: &File) -> Result<bool, Error> {
-    let source = Source::of(file.try_clone().map_err(|error| Error::io("open the publication", error))?)?;
-    let Some(len) = torn_at(&source)? else { return Ok(false) };
-    if Archive::read(source.cut_to(len)).is_err() {
-        return Ok(false);
-    }
-    file.set_len(len)
-        .and_then(|()| file.sync_data())
-        .map_err(|error| Error::io("cut off a torn licence", error))?;
-    Ok(true)
 }
 
 /// The length of the archive in front of what a crash left of an append, if there is such a thing.
@@ -260,8 +252,8 @@ fn torn_at(source: &Source) -> Result<Option<u64>, Error> {
     Ok(whole.map(|at| from + (at + END_LEN) as u64))
 }
 
-/// Whether an end record stands at `at` (of bytes that begin at `from` in the file), with its directory right before it
-/// and the beginning of a licence right behind it.
+/// Whether an end record begins at `at` (of bytes that begin at `from` in the file), with its directory right before it
+/// and the beginning of a license right behind it.
 fn is_end_before_torn_tail(bytes: &[u8], at: usize, from: u64) -> bool {
     let end = &bytes[at..at + END_LEN];
     if !end.starts_with(b"PK\x05\x06") {
@@ -284,22 +276,9 @@ fn is_end_before_torn_tail(bytes: &[u8], at: usize, from: u64) -> bool {
     is_in_place && !has_comment && (is_blank || (begins && named))
 }
 
-#[cfg(unix)]
-fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let count = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
-        if count == 0 {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        bytes = &bytes[count..];
-        offset += count as u64;
-    }
-    Ok(())
+fn write_all_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(bytes)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A licence goes in, also after a crash, and nothing else moves.
+//! A license goes in, also after a crash, and nothing else moves.
 
 use super::*;
 use crate::container::Source;
-use crate::licence::tests::sound;
+use crate::license::tests::sound;
 use crate::samples;
 use std::fs;
 use std::path::PathBuf;
@@ -14,40 +14,40 @@ fn book() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-fn licence_in(path: &Path) -> Option<Vec<u8>> {
+fn license_in(path: &Path) -> Option<Vec<u8>> {
     let archive = Archive::read(Source::open(path).unwrap()).unwrap();
     let index = archive.find("META-INF/license.lcpl")?;
     Some(archive.read_whole(&archive.entries()[index], 1 << 20).unwrap())
 }
 
 #[test]
-fn the_publication_stays_where_it_is_and_the_last_licence_counts() {
+fn the_publication_stays_where_it_is_and_the_last_license_counts() {
     let (_folder, path) = book();
     let before = fs::read(&path).unwrap();
-    assert_eq!(licence_in(&path), None);
+    assert_eq!(license_in(&path), None);
     for _ in 0..3 {
-        let licence = sound();
-        embed(&path, &licence, IfExists::Overwrite).unwrap();
+        let license = sound();
+        embed(&path, &license, IfExists::Overwrite).unwrap();
         assert!(fs::read(&path).unwrap().starts_with(&before));
-        assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
+        assert_eq!(license_in(&path).unwrap(), license.text().as_bytes());
         let archive = Archive::read(Source::open(&path).unwrap()).unwrap();
         assert_eq!(archive.entries().len(), 7);
     }
 }
 
 #[test]
-fn a_licence_that_is_in_force_is_replaced_only_if_asked() {
+fn a_license_that_is_in_force_is_replaced_only_if_asked() {
     let (_folder, path) = book();
     let first = sound();
     embed(&path, &first, IfExists::Fail).unwrap();
     let before = fs::read(&path).unwrap();
     for if_exists in [IfExists::Fail, IfExists::Skip] {
-        assert!(matches!(embed(&path, &sound(), if_exists), Err(Error::HasLicence)));
+        assert!(matches!(embed(&path, &sound(), if_exists), Err(Error::HasLicense)));
     }
     assert!(fs::read(&path).unwrap() == before);
     let second = sound();
     embed(&path, &second, IfExists::Overwrite).unwrap();
-    assert_eq!(licence_in(&path).unwrap(), second.text().as_bytes());
+    assert_eq!(license_in(&path).unwrap(), second.text().as_bytes());
 }
 
 #[test]
@@ -56,22 +56,22 @@ fn an_append_that_a_crash_cut_short_is_made_good() {
     let before = fs::read(&path).unwrap();
     embed(&path, &sound(), IfExists::Overwrite).unwrap();
     let after = fs::read(&path).unwrap();
-    let licence = sound();
+    let license = sound();
     let tail = after.len() - before.len();
     for cut in (1..tail).step_by(251).chain([1, 2, 29, 30, 31, tail - 23, tail - 22, tail - 1]) {
         fs::write(&path, &after[..before.len() + cut]).unwrap();
-        embed(&path, &licence, IfExists::Overwrite).unwrap();
+        embed(&path, &license, IfExists::Overwrite).unwrap();
         assert!(fs::read(&path).unwrap().starts_with(&before), "{cut}");
-        assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes(), "{cut}");
+        assert_eq!(license_in(&path).unwrap(), license.text().as_bytes(), "{cut}");
     }
     // Blocks that were never written read as zeros.
     fs::write(&path, [&before[..], &[0; 70_000]].concat()).unwrap();
-    embed(&path, &licence, IfExists::Overwrite).unwrap();
-    assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
+    embed(&path, &license, IfExists::Overwrite).unwrap();
+    assert_eq!(license_in(&path).unwrap(), license.text().as_bytes());
 }
 
 #[test]
-fn what_is_no_torn_licence_is_not_cut_off() {
+fn what_is_no_torn_license_is_not_cut_off() {
     let (_folder, path) = book();
     let before = fs::read(&path).unwrap();
     for spoilt in [before[..before.len() - 30].to_vec(), before[..before.len() / 2].to_vec()] {
@@ -103,10 +103,10 @@ fn a_publication_of_more_than_4_gibibytes_takes_one_too() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("film.epub");
     samples::write(&path, &samples::resources(), (4 << 30) + 5);
-    let licence = sound();
-    embed(&path, &licence, IfExists::Overwrite).unwrap();
-    embed(&path, &licence, IfExists::Overwrite).unwrap();
-    assert_eq!(licence_in(&path).unwrap(), licence.text().as_bytes());
+    let license = sound();
+    embed(&path, &license, IfExists::Overwrite).unwrap();
+    embed(&path, &license, IfExists::Overwrite).unwrap();
+    assert_eq!(license_in(&path).unwrap(), license.text().as_bytes());
     assert!(fs::metadata(&path).unwrap().len() > 4 << 30);
 }
 

@@ -24,6 +24,7 @@ use crate::Error;
 use crate::package::href;
 use crate::package::xml::{self, Node, Tag};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// The entry's name.
 pub const NAME: &str = "META-INF/encryption.xml";
@@ -32,14 +33,14 @@ pub const NAME: &str = "META-INF/encryption.xml";
 pub const AES_256_CBC: &str = "http://www.w3.org/2001/04/xmlenc#aes256-cbc";
 
 /// The kind of key that says "LCP".
-pub(crate) const CONTENT_KEY_TYPE: &str = "http://readium.org/2014/01/lcp#EncryptedContentKey";
+const CONTENT_KEY_TYPE: &str = "http://readium.org/2014/01/lcp#EncryptedContentKey";
 const CONTENT_KEY_URI: &str = "license.lcpl#/encryption/content_key";
 
 /// Fonts made useless outside of their book; no encryption (EPUB 3.3, section 4.4; Adobe's older method).
 const OBFUSCATIONS: [&str; 2] = ["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"];
 
 const ROOT: &str = "<encryption xmlns=\"urn:oasis:names:tc:opendocument:xmlns:container\">";
-pub(crate) const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+const DECLARATION: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
 /// One `EncryptedData`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub struct EncryptedResource {
     pub path: String,
     /// The algorithm's URI.
     pub algorithm: String,
-    /// Whether the key is an LCP licence's content key.
+    /// Whether the key is an LCP license's content key.
     pub is_lcp: bool,
     /// How it was compressed before it was encrypted, if that is said.
     pub compression: Option<Compression>,
@@ -84,10 +85,14 @@ pub struct Protected<'p> {
 #[derive(Debug, Clone, Default)]
 pub struct EncryptionXml {
     resources: Vec<EncryptedResource>,
-    /// The document up to where new elements go, without its XML declaration; empty for a new one.
-    before: String,
-    /// The rest.
-    after: String,
+    /// The document; empty for a new one.
+    text: String,
+    /// The root's name as it is written, and where the tag is that ends it.
+    root: String,
+    end: Range<usize>,
+    /// The elements below the root that name an LCP license's key.
+    lcp: Vec<Range<usize>>,
+    has_others: bool,
 }
 
 impl EncryptionXml {
@@ -97,23 +102,27 @@ impl EncryptionXml {
     /// [`Error::Xml`] if it is not well formed, has another root, or lists something without saying what or how.
     pub fn parse(bytes: &[u8]) -> Result<EncryptionXml, Error> {
         let text = xml::text(NAME, bytes)?;
-        let text = text.as_ref();
-        let mut resources = Vec::new();
+        let mut parsed = EncryptionXml::default();
         let mut open: Option<EncryptedResource> = None;
-        let mut depth = 0;
-        let mut root = String::new();
-        let mut insertion = None;
-        xml::walk(NAME, text, &mut |node, span| {
+        let (mut depth, mut start, mut is_lcp) = (0, 0, false);
+        xml::walk(NAME, &text, &mut |node, span| {
+            let begin = span.start;
+            let malformed = |problem: &str| Error::xml(NAME, problem, begin);
             match node {
                 Node::Open(tag) => {
-                    let malformed = |problem: &str| malformed(problem, span.start);
                     match (depth, tag.name()) {
                         (0, "encryption") => {
                             tag.check_attributes()?;
-                            tag.qualified_name().clone_into(&mut root);
+                            tag.qualified_name().clone_into(&mut parsed.root);
                         }
                         (0, _) => return Err(malformed("its root element is not `encryption`")),
-                        (1, "EncryptedData") => open = Some(EncryptedResource::default()),
+                        (1, name) => {
+                            (start, is_lcp) = (begin, false);
+                            open = (name == "EncryptedData").then(EncryptedResource::default);
+                        }
+                        (_, "RetrievalMethod") => {
+                            is_lcp |= tag.attribute("Type")?.as_deref() == Some(CONTENT_KEY_TYPE);
+                        }
                         _ => {
                             if let Some(resource) = &mut open {
                                 note(resource, &tag, &malformed)?;
@@ -122,32 +131,28 @@ impl EncryptionXml {
                     }
                     depth += 1;
                 }
-                Node::Close(name) => {
+                Node::Close => {
                     depth -= 1;
-                    if depth == 1 && name == "EncryptedData" {
-                        let resource = open.take().unwrap_or_default();
+                    match depth {
+                        0 => parsed.end = span,
+                        1 if is_lcp => parsed.lcp.push(start..span.end),
+                        1 => parsed.has_others = true,
+                        _ => return Ok(()),
+                    }
+                    if let Some(resource) = open.take() {
                         if resource.path.is_empty() || resource.algorithm.is_empty() {
                             let problem =
                                 "an EncryptedData lacks its CipherReference or its EncryptionMethod";
-                            return Err(malformed(problem, span.start));
+                            return Err(malformed(problem));
                         }
-                        resources.push(resource);
-                    }
-                    if depth == 0 {
-                        insertion = Some(span);
+                        parsed.resources.push(EncryptedResource { is_lcp, ..resource });
                     }
                 }
                 Node::Text(_) => {}
             }
             Ok(())
         })?;
-        let Some(end) = insertion else { return Err(malformed("it has no root element", 0)) };
-        let (before, after) = match text[..end.end].strip_suffix("/>") {
-            // An empty root is opened.
-            Some(before) => (format!("{before}>"), format!("</{root}>{}", &text[end.end..])),
-            None => (text[..end.start].to_owned(), text[end.start..].to_owned()),
-        };
-        Ok(EncryptionXml { resources, before: without_declaration(&before).to_owned(), after })
+        Ok(EncryptionXml { text: text.into_owned(), ..parsed })
     }
 
     /// What the document lists, in its order.
@@ -159,20 +164,31 @@ impl EncryptionXml {
     /// The document with these resources added.
     #[must_use]
     pub fn with<'p>(&self, added: impl IntoIterator<Item = Protected<'p>>) -> Vec<u8> {
-        let mut text = String::from(DECLARATION);
-        let is_new = self.before.is_empty();
-        text.push_str(if is_new { ROOT } else { &self.before });
-        text.push('\n');
-        for resource in added {
-            element(&mut text, &resource);
-        }
-        text.push_str(if is_new { "</encryption>\n" } else { &self.after });
-        text.into_bytes()
+        let (before, after) = self.text.split_at(self.end.start);
+        let (before, after) = match after[..self.end.len()].strip_suffix("/>") {
+            _ if self.text.is_empty() => (ROOT.to_owned(), "</encryption>\n".to_owned()),
+            // An empty root is opened.
+            Some(tag) => {
+                let rest = &after[self.end.len()..];
+                (format!("{before}{tag}>"), format!("</{}>{rest}", self.root))
+            }
+            None => (before.to_owned(), after.to_owned()),
+        };
+        let mut text = format!("{DECLARATION}{}\n", without_declaration(&before));
+        added.into_iter().for_each(|resource| element(&mut text, &resource));
+        (text + &after).into_bytes()
     }
-}
 
-fn malformed(problem: &str, position: usize) -> Error {
-    Error::Xml { part: NAME.into(), problem: problem.into(), position: position as u64 }
+    /// The document without the elements that name an LCP license's key, all else as it was; `None` if nothing is left.
+    pub(crate) fn without_lcp(&self) -> Option<Vec<u8>> {
+        let (mut kept, mut from) = (String::with_capacity(self.text.len()), 0);
+        for element in &self.lcp {
+            kept.push_str(&self.text[from..element.start]);
+            from = element.end;
+        }
+        kept.push_str(&self.text[from..]);
+        self.has_others.then(|| format!("{DECLARATION}{}", without_declaration(&kept)).into_bytes())
+    }
 }
 
 /// Takes from an element inside `EncryptedData` what it says.
@@ -183,7 +199,6 @@ fn note(
 ) -> Result<(), Error> {
     match tag.name() {
         "EncryptionMethod" => resource.algorithm = tag.attribute("Algorithm")?.unwrap_or_default(),
-        "RetrievalMethod" => resource.is_lcp = tag.attribute("Type")?.as_deref() == Some(CONTENT_KEY_TYPE),
         "CipherReference" => {
             let uri = tag.attribute("URI")?.unwrap_or_default();
             resource.path = href::in_package("", &uri)
@@ -206,7 +221,7 @@ fn note(
 }
 
 /// The text is written as UTF-8, whatever its declaration said.
-pub(crate) fn without_declaration(text: &str) -> &str {
+fn without_declaration(text: &str) -> &str {
     match text.strip_prefix("<?xml").and_then(|rest| rest.split_once("?>")) {
         Some((_, rest)) => rest.trim_start(),
         None => text,
@@ -214,21 +229,16 @@ pub(crate) fn without_declaration(text: &str) -> &str {
 }
 
 fn element(to: &mut String, resource: &Protected<'_>) {
-    let mut uri = String::with_capacity(resource.path.len() + 16);
-    href::escape_into(&mut uri, resource.path);
-    to.push_str("<EncryptedData xmlns=\"http://www.w3.org/2001/04/xmlenc#\"><EncryptionMethod Algorithm=\"");
-    to.push_str(AES_256_CBC);
-    to.push_str("\"/><KeyInfo xmlns=\"http://www.w3.org/2000/09/xmldsig#\"><RetrievalMethod URI=\"");
-    to.push_str(CONTENT_KEY_URI);
-    to.push_str("\" Type=\"");
-    to.push_str(CONTENT_KEY_TYPE);
-    to.push_str("\"/></KeyInfo><CipherData><CipherReference URI=\"");
-    xml::escape_into(to, &uri);
+    let uri = href::escape(resource.path);
+    let uri = quick_xml::escape::escape(&uri);
     let Compression { method, original_len } = resource.compression;
     let _ = writeln!(
         to,
-        "\"/></CipherData><EncryptionProperties><EncryptionProperty><Compression \
-         xmlns=\"http://www.idpf.org/2016/encryption#compression\" Method=\"{method}\" \
+        "<EncryptedData xmlns=\"http://www.w3.org/2001/04/xmlenc#\"><EncryptionMethod Algorithm=\"{AES_256_CBC}\"/>\
+         <KeyInfo xmlns=\"http://www.w3.org/2000/09/xmldsig#\"><RetrievalMethod URI=\"{CONTENT_KEY_URI}\" \
+         Type=\"{CONTENT_KEY_TYPE}\"/></KeyInfo><CipherData><CipherReference URI=\"{uri}\"/></CipherData>\
+         <EncryptionProperties><EncryptionProperty>\
+         <Compression xmlns=\"http://www.idpf.org/2016/encryption#compression\" Method=\"{method}\" \
          OriginalLength=\"{original_len}\"/></EncryptionProperty></EncryptionProperties></EncryptedData>"
     );
 }

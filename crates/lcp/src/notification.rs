@@ -1,13 +1,15 @@
-//! What a licence server is told of a protected publication (readium-lcp-server 1.14.0: `lcpserver/api`, and
-//! edrlab/lcp-server 2.0.0: `pkg/api`). The server keeps the key and makes licences with it; the profile of the encryption
+//! The notification of a license server of a protected publication (readium-lcp-server 1.14.0: `lcpserver/api`, and
+//! edrlab/lcp-server 2.0.0: `pkg/api`). The server keeps the key and makes licenses with it; the profile of the encryption
 //! is its own affair.
 
 use crate::keys::{KeyRecord, stem};
+use crate::package::href::URL_PATH;
+use percent_encoding::utf8_percent_encode;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use zeroize::Zeroizing;
 
-/// Which generation of licence server is told.
+/// The generation of the license server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Generation {
@@ -18,9 +20,9 @@ pub enum Generation {
 }
 
 /// The most bytes of a publication that a server of the second generation takes: it keeps the size in 32 bits.
-pub const MOST_BYTES_V2: u64 = u32::MAX as u64;
+pub(crate) const MOST_BYTES_V2: u64 = u32::MAX as u64;
 
-/// The licence server that a run notifies.
+/// The license server that a run notifies.
 #[derive(Debug, Clone)]
 pub struct Recipient {
     /// Its generation.
@@ -29,22 +31,25 @@ pub struct Recipient {
     pub url: Option<String>,
     /// The provider's URI, for the second generation.
     pub provider: String,
-    /// What stands in front of an output's path below the output folder: a URL, or the folder's path.
+    /// What an output's path below the output folder is appended to: a URL, or the folder's path.
     pub base: String,
 }
 
 impl Recipient {
     /// Where the server or a reader finds an output, of which `relative` is the path below the output folder.
-    #[must_use]
-    pub fn location(&self, relative: &Path) -> String {
+    pub(crate) fn location(&self, relative: &Path) -> String {
         let parts = relative.iter().map(|part| part.to_string_lossy());
         let joined = parts.collect::<Vec<_>>().join("/");
         let base = self.base.trim_end_matches('/');
-        if base.contains("://") { format!("{base}/{}", escaped(&joined)) } else { format!("{base}/{joined}") }
+        if base.contains("://") {
+            format!("{base}/{}", utf8_percent_encode(&joined, URL_PATH))
+        } else {
+            format!("{base}/{joined}")
+        }
     }
 }
 
-/// What a key record keeps for notifying a licence server, now or later.
+/// What a key record keeps for notifying a license server, now or later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
     /// The server's generation.
@@ -65,11 +70,11 @@ pub struct Notice {
     pub description: String,
     /// Whether the server is expected to know the publication.
     pub update: bool,
-    /// Whether the server has been told; without one, whether this stands in the notification file.
+    /// Whether the server was notified; without a server, whether this was written to the notification file.
     pub sent: bool,
 }
 
-/// What is told, and how.
+/// A request to a license server.
 #[derive(Debug)]
 pub struct Notification {
     /// The method of the request.
@@ -80,28 +85,21 @@ pub struct Notification {
     pub body: Zeroizing<String>,
 }
 
-/// Storage modes: the server is to store the file that it finds under a path; or it stands under its URL already.
+/// Storage modes: the server is to store the file at a path, or the file is at its URL already.
 const NOT_STORED: u8 = 0;
 const STORED: u8 = 2;
 
 #[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
 struct V1<'n> {
-    #[serde(rename = "content-id")]
-    id: &'n str,
-    #[serde(rename = "content-encryption-key")]
-    key: &'n str,
-    #[serde(rename = "storage-mode")]
+    content_id: &'n str,
+    content_encryption_key: &'n str,
     storage_mode: u8,
-    #[serde(rename = "protected-content-location")]
-    location: &'n str,
-    #[serde(rename = "protected-content-disposition")]
-    file_name: &'n str,
-    #[serde(rename = "protected-content-type")]
-    media_type: &'n str,
-    #[serde(rename = "protected-content-length")]
-    size: u64,
-    #[serde(rename = "protected-content-sha256")]
-    sha256: &'n str,
+    protected_content_location: &'n str,
+    protected_content_disposition: &'n str,
+    protected_content_type: &'n str,
+    protected_content_length: u64,
+    protected_content_sha256: &'n str,
 }
 
 #[derive(Serialize)]
@@ -133,22 +131,22 @@ impl Notification {
         match notice.version {
             Generation::V1 => Notification {
                 method: "PUT",
-                path: format!("contents/{}", escaped(&record.id)),
+                path: format!("contents/{}", utf8_percent_encode(&record.id, URL_PATH)),
                 body: json(&V1 {
-                    id: &record.id,
-                    key: &key,
+                    content_id: &record.id,
+                    content_encryption_key: &key,
                     storage_mode: if location.contains("://") { STORED } else { NOT_STORED },
-                    location,
-                    file_name: &record.protected.name,
-                    media_type: &record.media_type,
-                    size: record.protected.size,
-                    sha256,
+                    protected_content_location: location,
+                    protected_content_disposition: &record.protected.name,
+                    protected_content_type: &record.media_type,
+                    protected_content_length: record.protected.size,
+                    protected_content_sha256: sha256,
                 }),
             },
             Generation::V2 => Notification {
                 method: if notice.update { "PUT" } else { "POST" },
                 path: match notice.update {
-                    true => format!("publications/{}", escaped(&record.id)),
+                    true => format!("publications/{}", utf8_percent_encode(&record.id, URL_PATH)),
                     false => "publications".into(),
                 },
                 body: json(&V2 {
@@ -169,19 +167,6 @@ impl Notification {
             },
         }
     }
-}
-
-/// A path in a URL.
-fn escaped(path: &str) -> String {
-    let mut text = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-            text.push(byte as char);
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    text
 }
 
 fn json(value: &impl Serialize) -> Zeroizing<String> {

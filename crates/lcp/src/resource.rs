@@ -5,15 +5,14 @@
 //! ```
 //!
 //! Any filler is accepted whose last byte is its length, 1 to 16 (XML Encryption 1.1, section 5.2): its other bytes may
-//! be anything. Nothing authenticates a resource; what tells damage or another key is the filler, the deflate stream
+//! be anything. Nothing authenticates a resource; damage or another key is recognised by the filler, the deflate stream
 //! and the declared length, and the archive's own CRC-32 over what is encrypted.
 
-use crate::container::{Archive, Entry};
+use crate::Error;
+use crate::container::{Archive, Entry, Method, Verifier};
 use crate::encryption_xml::AES_256_CBC;
 use crate::package::ProtectedResource;
-use crate::{Error, ResourceFault};
 use cipherloom_kernels::Aes;
-use flate2::{Decompress, FlushDecompress, Status};
 use zeroize::Zeroizing;
 
 const BLOCK: usize = 16;
@@ -27,16 +26,16 @@ pub(crate) const LEAST_LEN: u64 = 32;
 /// What a worker keeps from resource to resource.
 pub(crate) struct Opener {
     held: Zeroizing<Vec<u8>>,
-    content: Zeroizing<Vec<u8>>,
-    inflate: Decompress,
+    window: Zeroizing<Vec<u8>>,
+    verifier: Verifier,
 }
 
 impl Default for Opener {
     fn default() -> Opener {
         Opener {
             held: Zeroizing::new(Vec::with_capacity(PIECE + 2 * BLOCK)),
-            content: Zeroizing::new(vec![0; PIECE]),
-            inflate: Decompress::new(false),
+            window: Zeroizing::new(vec![0; PIECE]),
+            verifier: Verifier::default(),
         }
     }
 }
@@ -82,10 +81,10 @@ impl Opener {
         check_form(entry, resource)?;
         let failed = |fault| Error::Resource { entry: entry.name.clone(), fault };
         self.held.clear();
-        self.inflate.reset(false);
+        self.verifier.restart();
         let mut chain = None;
-        let mut tally = Tally { resource, len: 0, crc: crc32fast::Hasher::new(), has_ended: false };
-        let (held, content, inflate) = (&mut self.held, &mut self.content, &mut self.inflate);
+        let (held, window, verifier) = (&mut self.held, &mut self.window, &mut self.verifier);
+        let mut check = ContentCheck { declared: declared(entry, resource), verifier, window };
         archive.read_to(entry, &mut |bytes| {
             held.extend_from_slice(bytes);
             if chain.is_none()
@@ -98,7 +97,7 @@ impl Opener {
             // The last block is held back: it may be the one with the filler.
             let whole = held.len().saturating_sub(1) / BLOCK * BLOCK;
             key.cbc_decrypt(chain, &mut held[..whole]);
-            tally.take(&held[..whole], inflate, content).map_err(failed)?;
+            check.take(&held[..whole]).map_err(failed)?;
             sink(&held[..whole])?;
             held.drain(..whole);
             Ok(())
@@ -112,83 +111,85 @@ impl Opener {
             return Err(failed(ResourceFault::Filler));
         }
         let rest = &held[..BLOCK - filler];
-        tally.take(rest, inflate, content).map_err(failed)?;
+        check.take(rest).map_err(failed)?;
         sink(rest)?;
-        tally.finish().map_err(failed)
+        check.finish(resource).map_err(failed)
     }
 }
 
-/// Counts and checks content while it passes by.
-struct Tally<'r> {
-    resource: &'r ProtectedResource,
-    len: u64,
-    crc: crc32fast::Hasher,
-    has_ended: bool,
+/// The entry as if it were not encrypted.
+fn declared(entry: &Entry, resource: &ProtectedResource) -> Entry {
+    let method = if resource.is_deflated { Method::Deflated } else { Method::Stored };
+    Entry { method, len: resource.original_len.unwrap_or(u64::MAX), ..entry.clone() }
 }
 
-impl Tally<'_> {
-    fn take(
-        &mut self,
-        bytes: &[u8],
-        inflate: &mut Decompress,
-        content: &mut [u8],
-    ) -> Result<(), ResourceFault> {
-        if !self.resource.is_deflated {
-            return self.count(bytes);
-        }
-        let mut input = bytes;
-        while !input.is_empty() {
-            if self.has_ended {
-                return Err(ResourceFault::Deflate);
-            }
-            let (before_in, before_out) = (inflate.total_in(), inflate.total_out());
-            let status = inflate
-                .decompress(input, content, FlushDecompress::None)
-                .map_err(|_| ResourceFault::Deflate)?;
-            let taken = (inflate.total_in() - before_in) as usize;
-            let given = (inflate.total_out() - before_out) as usize;
-            self.count(&content[..given])?;
-            self.has_ended = status == Status::StreamEnd;
-            if taken == 0 && given == 0 && !self.has_ended {
-                return Err(ResourceFault::Deflate);
-            }
-            input = &input[taken..];
-        }
-        // A full window may have left something behind in the decoder.
-        while !self.has_ended {
-            let before = inflate.total_out();
-            let status = inflate.decompress(&[], content, FlushDecompress::None);
-            let given = (inflate.total_out() - before) as usize;
-            self.count(&content[..given])?;
-            match status {
-                Ok(Status::StreamEnd) => self.has_ended = true,
-                Ok(_) if given > 0 => {}
-                // Nothing more without more input, which zlib calls a buffer error.
-                _ => break,
-            }
-        }
-        Ok(())
+/// Checks content while it passes by.
+struct ContentCheck<'r> {
+    declared: Entry,
+    verifier: &'r mut Verifier,
+    window: &'r mut [u8],
+}
+
+impl ContentCheck<'_> {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), ResourceFault> {
+        let passed = self.verifier.pass(&self.declared, bytes, self.window, &mut |_| Ok(()));
+        passed.map_err(|error| match error {
+            Error::Bomb { .. } => ResourceFault::TooLong { declared: self.declared.len },
+            _ => ResourceFault::Deflate,
+        })
     }
 
-    fn count(&mut self, content: &[u8]) -> Result<(), ResourceFault> {
-        self.crc.update(content);
-        self.len += content.len() as u64;
-        match self.resource.original_len {
-            // Not counted further: it might be a bomb.
-            Some(declared) if self.len > declared => Err(ResourceFault::TooLong { declared }),
-            _ => Ok(()),
-        }
-    }
-
-    fn finish(self) -> Result<Opened, ResourceFault> {
-        if self.resource.is_deflated && !self.has_ended {
+    fn finish(self, resource: &ProtectedResource) -> Result<Opened, ResourceFault> {
+        if resource.is_deflated && !self.verifier.has_ended() {
             return Err(ResourceFault::Deflate);
         }
-        match self.resource.original_len {
-            Some(declared) if self.len != declared => {
-                Err(ResourceFault::TooShort { declared, found: self.len })
+        let opened = Opened { len: self.verifier.len(), crc32: self.verifier.crc32() };
+        match resource.original_len {
+            Some(declared) if opened.len != declared => {
+                Err(ResourceFault::TooShort { declared, found: opened.len })
             }
-            _ => Ok(Opened { len: self.len, crc32: self.crc.finalize() }),
+            _ => Ok(opened),
         }
     }
+}
+
+/// One thing that is wrong with a protected resource of a publication.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResourceFault {
+    /// LCP encrypts resources with one cipher.
+    #[error("is encrypted with {found:?}, and LCP uses AES-256-CBC alone")]
+    Algorithm {
+        /// What the publication says.
+        found: String,
+    },
+    /// No encrypted resource has this length.
+    #[error("has {len} bytes, which no encrypted resource has (a multiple of 16, at least 32)")]
+    Length {
+        /// Its length in bytes.
+        len: u64,
+    },
+    /// Players cannot seek in it, and nothing bounds what it inflates to.
+    #[error("was deflated, and the publication does not say how long it was before, which LCP demands")]
+    NoOriginalLength,
+    /// The last byte is no number of filler bytes.
+    #[error("does not decrypt: its filler is wrong")]
+    Filler,
+    /// What was decrypted is no deflate stream, or not a whole one.
+    #[error("does not inflate after decryption")]
+    Deflate,
+    /// More content than declared.
+    #[error("is longer than the {declared} bytes that the publication declares")]
+    TooLong {
+        /// The declared length in bytes.
+        declared: u64,
+    },
+    /// Less content than declared.
+    #[error("has {found} bytes where the publication declares {declared}")]
+    TooShort {
+        /// The declared length in bytes.
+        declared: u64,
+        /// The length found, in bytes.
+        found: u64,
+    },
 }

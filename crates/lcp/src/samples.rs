@@ -1,9 +1,10 @@
 //! Small protected books for tests, sound ones and others.
 
-use crate::container::records;
+use crate::container::Method;
+use crate::container::records::{self, EntryRecord};
 use crate::encryption_xml::{Compression, EncryptionXml, Protected};
-use crate::licence::UserKey;
-use crate::licence::tests::CONTENT_KEY;
+use crate::license::UserKey;
+use crate::license::tests::CONTENT_KEY;
 use flate2::Compression as Level;
 use flate2::write::DeflateEncoder;
 use std::fs::File;
@@ -60,30 +61,27 @@ pub(crate) fn write(path: &Path, resources: &[Resource], gap: u64) {
     entries.extend(resources.iter().map(|resource| (resource.name, resource.stored.as_slice())));
     entries.push(("META-INF/encryption.xml", &list));
     let file = File::create(path).unwrap();
-    let (mut offset, mut directory) = (0, Vec::new());
-    let count = entries.len() as u64 + u64::from(gap > 0);
+    let (mut offset, mut written) = (0, Vec::new());
     for (name, content) in entries {
         if gap > 0 && name == "a.xhtml" {
-            let film = written("film.mp4", 0, gap, offset);
-            offset = put(&file, &film, &[], &mut directory) + gap;
+            let film = record(0, gap, offset);
+            offset = put(&file, "film.mp4", &film, &[]) + gap;
+            written.push(("film.mp4", film));
         }
-        let entry = written(name, crc32fast::hash(content), content.len() as u64, offset);
-        offset = put(&file, &entry, content, &mut directory);
+        let entry = record(crc32fast::hash(content), content.len() as u64, offset);
+        offset = put(&file, name, &entry, content);
+        written.push((name, entry));
     }
-    let len = directory.len() as u64;
-    records::end_of_directory(count, offset, len, &mut directory);
+    let directory = records::directory(written.into_iter(), offset);
     file.write_all_at(&directory, offset).unwrap();
 }
 
-fn written(name: &str, crc32: u32, len: u64, offset: u64) -> records::Written<'_> {
-    records::Written { name, method: 0, modified: 0x0021_0000, crc32, stored_len: len, len, offset }
+fn record(crc32: u32, len: u64, offset: u64) -> EntryRecord {
+    EntryRecord { method: Method::Stored, modified: records::NO_TIME, crc32, stored_len: len, len, offset }
 }
 
-fn put(file: &File, entry: &records::Written<'_>, content: &[u8], directory: &mut Vec<u8>) -> u64 {
-    let mut header = Vec::new();
-    records::local_header(entry, &mut header);
-    header.extend_from_slice(content);
-    file.write_all_at(&header, entry.offset).unwrap();
-    records::central_record(entry, directory);
-    entry.offset + header.len() as u64
+fn put(file: &File, name: &str, entry: &EntryRecord, content: &[u8]) -> u64 {
+    let whole = [entry.local_header(name).as_slice(), content].concat();
+    file.write_all_at(&whole, entry.offset).unwrap();
+    entry.offset + whole.len() as u64
 }

@@ -26,7 +26,7 @@ fn each_bad_publication_fails_alone_in_its_own_words() {
         std::fs::read_dir(run.out.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["good.epub"], "nothing else was left behind");
     assert_eq!(run.keys().len(), 1);
-    assert_eq!((run.summary.books, run.summary.failed), (1, cases.len() as u64));
+    assert_eq!((run.summary.done, run.summary.failed), (1, cases.len() as u64));
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn what_is_named_many_times_is_read_once() {
         item.method = 0;
     });
     let run = protect(&[("rootfiles.epub", rootfiles), ("covers.epub", covers)]);
-    assert_eq!(run.summary.books, 2, "{:?}", run.ended);
+    assert_eq!(run.summary.done, 2, "{:?}", run.ended);
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn headers_that_leave_the_lengths_to_what_follows_are_no_contradiction() {
         }
     }
     let run = protect(&[("streamed.epub", streamed)]);
-    assert_eq!(run.summary.books, 1, "{:?}", run.ended);
+    assert_eq!(run.summary.done, 1, "{:?}", run.ended);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn links_and_pipes_put_into_a_folder_after_it_was_searched_are_not_read() {
         let made = std::process::Command::new("mkfifo").arg(&job.sources[1].path).status().unwrap();
         assert!(made.success());
     });
-    assert_eq!((run.summary.books, run.summary.failed), (0, 2), "{:?}", run.ended);
+    assert_eq!((run.summary.done, run.summary.failed), (0, 2), "{:?}", run.ended);
 }
 
 #[test]
@@ -157,9 +157,9 @@ fn outputs_that_exist_are_kept_skipped_or_replaced() {
 fn two_books_never_share_an_output() {
     let pdf = [b"%PDF-1.4\n".as_slice(), &noise(100)].concat();
     let run = protect(&[("a.epub", archive(&epub())), ("a.pdf", pdf.clone()), ("b.pdf", pdf)]);
-    assert_eq!(run.summary.books, 3);
+    assert_eq!(run.summary.done, 3);
     let run = protect_with(&[("a.epub", archive(&epub())), ("x/a.epub", archive(&epub()))], None, |_| {});
-    assert_eq!((run.summary.books, run.summary.failed), (1, 1));
+    assert_eq!((run.summary.done, run.summary.failed), (1, 1));
     assert!(
         run.ended.values().any(|ended| matches!(ended, Ended::Failed(why) if why.contains("same output")))
     );
@@ -174,9 +174,9 @@ fn the_key_file_is_neither_a_book_nor_in_the_way_of_one() {
     std::fs::write(&book, &good).unwrap();
     std::os::unix::fs::symlink(&book, &link).unwrap();
     for keys in [&book, &link] {
-        let (path, error) = runs::try_protect(&book, keys, folder.path()).unwrap_err();
-        assert_eq!(&path, keys);
-        assert!(error.to_string().contains("choose another --key-file"), "{error}");
+        let error = runs::try_protect(&book, keys, folder.path()).unwrap_err();
+        assert_eq!(error.path(), Some(keys.as_path()));
+        assert!(error.to_string().contains("one of the publications"), "{error}");
         assert_eq!(std::fs::read(&book).unwrap(), good, "the book stays as it is");
     }
     // Where the output goes, whether or not something is there.

@@ -5,10 +5,9 @@ mod archives;
 mod runs;
 
 use archives::{Item, archive, epub, noise};
-use cipherloom::Backend;
+use cipherloom::machine::Backend;
 use cipherloom_kernels::Aes;
-use cipherloom_lcp::Protection;
-use cipherloom_lcp::container::{Archive, Source};
+use cipherloom_lcp::internal::{Archive, Protection, Source};
 use proptest::prelude::*;
 use runs::{Ended, Run, protect, protect_with};
 use std::collections::HashMap;

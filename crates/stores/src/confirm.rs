@@ -4,17 +4,21 @@
 //! | the output is | looked at |
 //! |---|---|
 //! | encrypted | its length, and whether its first segment opens with the key that seals (and with the bound path) |
+//! | encrypted for others (age with recipients alone) | its length |
 //! | plaintext | its length |
 //!
 //! What this cannot show: that the segments behind the first open, and which plaintext there is.
 
-use crate::errand::Work;
-use crate::existing::{Ended, Stored};
-use crate::listing::Object;
+use crate::existing::Stored;
+use crate::inventory::{Inventory, Object};
+use crate::job::output_path;
 use crate::run::Context;
-use crate::source::{self, Home};
+use crate::source;
 use bytes::Bytes;
-use cipherloom::Error;
+use cipherloom::{
+    Error,
+    internal::{Ended, Work},
+};
 use std::sync::Arc;
 
 /// Passes over an object whose output is there already, as that one's metadata says.
@@ -28,13 +32,14 @@ pub(crate) async fn claimed(
     bound: &[u8],
 ) -> Result<Ended, Error> {
     let conflict = |reason: &str| Err(Error::OutputConflict { reason: reason.to_owned() });
-    check_len(&context.errand.work, object, &stored)?;
-    let place = context.errand.destination.clone();
-    let (Some(place), Some(_)) = (place, context.errand.work.borrowed().sealing()) else {
+    check_len(&context.job.work, object, &stored)?;
+    let sealing = context.job.work.sealing().filter(|format| format.can_open());
+    let (Some(place), Some(_)) = (context.destination.clone(), sealing) else {
         return Ok(Ended::Skipped);
     };
-    let output = Object::new(context.errand.output_path(&object.path)?, stored.size, stored.e_tag);
-    match begins(context, &Home { place, tree: None }, &output, bound).await {
+    let output = Object::new(output_path(&context.job, &object.path)?, stored.size, stored.e_tag);
+    let outputs = Inventory::of_objects(place, Vec::new());
+    match begins(context, &outputs, &output, bound).await {
         Ok(true) => Ok(Ended::Skipped),
         Ok(false) => {
             conflict("its metadata says that it was made under this key, but it does not open with it")
@@ -59,7 +64,7 @@ pub(crate) fn check_len(work: &Work, object: &Object, stored: &Stored) -> Result
 /// Whether a source of one length can become an output of the other.
 fn fits(work: &Work, source: u64, output: u64) -> bool {
     match work {
-        Work::Encrypt(format) => format.layout().ciphertext_len(source) == output,
+        Work::Encrypt(format) => format.may_make(output, source),
         Work::Decrypt(format) | Work::Verify(format) => format.can_hold(source, output),
         Work::Rekey { from, to } => {
             to.layout().plaintext_len(output).is_ok_and(|plaintext| from.can_hold(source, plaintext))
@@ -68,21 +73,21 @@ fn fits(work: &Work, source: u64, output: u64) -> bool {
     }
 }
 
-/// Reads an object's beginning, and tells whether it opens with the key that seals.
+/// Whether an object's beginning, which is read, opens with the key that seals.
 pub(crate) async fn begins(
     context: &Context,
-    home: &Home,
+    inventory: &Inventory,
     object: &Object,
     bound: &[u8],
 ) -> Result<bool, Error> {
-    let Some(wanted) = context.errand.work.borrowed().sealing().map(|format| format.begin_len()) else {
+    let Some(wanted) = context.job.work.sealing().map(|format| format.begin_len()) else {
         return Ok(false);
     };
     let len = object.size.min(wanted);
     let _share = context.share(2 * len).await?;
     let begin = match len {
         0 => Bytes::new(),
-        _ => source::read(home, object, 0..len).await?.bytes,
+        _ => source::read(inventory, object, 0..len).await?.bytes,
     };
     opens(context, begin, len == object.size, bound).await
 }
@@ -94,10 +99,10 @@ pub(crate) async fn opens(
     is_whole: bool,
     bound: &[u8],
 ) -> Result<bool, Error> {
-    let (errand, bound) = (Arc::clone(&context.errand), bound.to_owned());
+    let (job, bound) = (Arc::clone(&context.job), bound.to_owned());
     context
         .ciphers
-        .run(move |_| match errand.work.borrowed().sealing() {
+        .run(move |_| match job.work.sealing() {
             Some(format) => format.opens_with_primary(&bound, &begin, is_whole),
             None => Ok(false),
         })
@@ -108,11 +113,11 @@ pub(crate) async fn opens(
 mod tests {
     use super::*;
     use cipherloom::key::{Keyset, Template};
-    use cipherloom::{Backend, Format};
+    use cipherloom::{Format, machine::Backend};
 
-    fn tink(template: &str) -> Arc<Format> {
+    fn tink(template: &str) -> Format {
         let template: Template = template.parse().unwrap();
-        Arc::new(Format::tink(Keyset::generate(template).unwrap(), Backend::Soft).unwrap())
+        Format::tink(Keyset::generate(template).unwrap(), Backend::Soft).unwrap()
     }
 
     #[test]
@@ -120,10 +125,10 @@ mod tests {
         let (small, large) = (tink("AES256_GCM_HKDF_4KB"), tink("AES128_CTR_HMAC_SHA256_1MB"));
         for len in [0, 1, 4096, 70_000, 3_000_000] {
             let sealed = |format: &Format| format.layout().ciphertext_len(len);
-            let rekeying = Work::Rekey { from: Arc::clone(&small), to: Arc::clone(&large) };
+            let rekeying = Work::Rekey { from: small.clone(), to: large.clone() };
             for (work, source, output) in [
-                (Work::Encrypt(Arc::clone(&small)), len, sealed(&small)),
-                (Work::Decrypt(Arc::clone(&small)), sealed(&small), len),
+                (Work::Encrypt(small.clone()), len, sealed(&small)),
+                (Work::Decrypt(small.clone()), sealed(&small), len),
                 (rekeying, sealed(&small), sealed(&large)),
                 (Work::Copy, len, len),
             ] {

@@ -1,195 +1,238 @@
-//! What a store's refusals mean, in words with a remedy. No address is quoted: it may hold a signature.
+//! What a store's refusals mean. A refusal is recognised by the status and the error code of the store's answer and by the
+//! types of the client's errors, never by a text that may hold an object's name. No address is quoted: it may hold a
+//! signature.
+//!
+//! The client keeps a store's answer to itself, but for its text. So every request goes through [`ask`], and
+//! [`crate::wire`], through which the client's requests leave, notes the answer there.
 
-use crate::wire::{InTheClear, NoCredentials};
-use cipherloom::Error;
-use object_store::Error as Fault;
+use crate::wire::{NoCredentials, Unencrypted};
+use cipherloom::{Error, error::StoreFault};
+use http::{HeaderMap, StatusCode};
+use object_store::Error as ClientError;
+use std::cell::Cell;
 
-/// What stores say in their answers, and what that means. Codes of S3 and GCS, then of Azure, which share some.
-const CODES: [(&str, &str); 18] = [
-    ("NoSuchBucket", "there is no such bucket; create it or check its name"),
-    ("ContainerNotFound", "there is no such container; create it or check its name"),
-    ("NoSuchKey", "the object is not there any more"),
-    ("BlobNotFound", "the object is not there any more"),
-    ("NoSuchUpload", "the store has dropped the upload; run again with --if-exists skip"),
-    (
-        "RequestTimeTooSkewed",
-        "this machine's clock is too far from the store's; set the clock (with NTP) and run again",
-    ),
-    ("ExpiredToken", "the credentials have expired; renew them and run again with --if-exists skip"),
-    ("TokenRefreshRequired", "the credentials have expired; renew them and run again with --if-exists skip"),
-    (
-        "SignatureDoesNotMatch",
-        "the store refuses the credentials: the secret key is wrong; check the environment (AWS_SECRET_ACCESS_KEY)",
-    ),
-    (
-        "InvalidAccessKeyId",
-        "the store does not know the access key; check the environment (AWS_ACCESS_KEY_ID)",
-    ),
-    (
-        "AuthenticationFailed",
-        "the store refuses the credentials; check the environment (AZURE_STORAGE_ACCOUNT_KEY) and the clock",
-    ),
-    ("AuthorizationFailure", "the credentials do not allow this; ask the bucket's owner for permission"),
-    ("AccessDenied", "the credentials do not allow this; ask the bucket's owner for permission"),
-    (
-        "SlowDown",
-        "the store asks to slow down, also after repeated tries; lower --in-flight and run again with --if-exists skip",
-    ),
-    (
-        "ServerBusy",
-        "the store asks to slow down, also after repeated tries; lower --in-flight and run again with --if-exists skip",
-    ),
-    (
-        "InternalError",
-        "the store has trouble of its own, also after repeated tries; run again with --if-exists skip",
-    ),
-    ("InvalidObjectState", "the object is archived; restore it first"),
-    ("EntityTooLarge", "the object is larger than the store takes"),
+/// What to set for a store's credentials.
+const AWS: &str = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+const GOOGLE: &str = "GOOGLE_SERVICE_ACCOUNT to the file of a service account's key";
+const AZURE: &str = "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY";
+
+const EXPIRED: &str = "the credentials have expired";
+const DENIED: &str = "the credentials do not allow this";
+const BUSY: &str = "the store asks to slow down, also after repeated tries";
+
+const SECRET_KEY: StoreFault = StoreFault::CredentialsRefused { variables: "AWS_SECRET_ACCESS_KEY" };
+const ACCESS_KEY: StoreFault = StoreFault::CredentialsRefused { variables: "AWS_ACCESS_KEY_ID" };
+const ACCOUNT_KEY: StoreFault =
+    StoreFault::CredentialsRefused { variables: "AZURE_STORAGE_ACCOUNT_KEY, and the clock" };
+
+/// Error codes of S3 and GCS, then of Azure, which share some.
+const CODES: [(&str, StoreFault, &str); 18] = [
+    ("NoSuchBucket", StoreFault::NoBucket, "there is no such bucket"),
+    ("ContainerNotFound", StoreFault::NoBucket, "there is no such container"),
+    ("NoSuchKey", StoreFault::Other, "the object is not there any more"),
+    ("BlobNotFound", StoreFault::Other, "the object is not there any more"),
+    ("NoSuchUpload", StoreFault::UploadDropped, "the store has dropped the upload"),
+    ("RequestTimeTooSkewed", StoreFault::ClockSkewed, "this machine's clock is too far from the store's"),
+    ("ExpiredToken", StoreFault::CredentialsExpired, EXPIRED),
+    ("TokenRefreshRequired", StoreFault::CredentialsExpired, EXPIRED),
+    ("SignatureDoesNotMatch", SECRET_KEY, "the store refuses the credentials: the secret key is wrong"),
+    ("InvalidAccessKeyId", ACCESS_KEY, "the store does not know the access key"),
+    ("AuthenticationFailed", ACCOUNT_KEY, "the store refuses the credentials"),
+    ("AuthorizationFailure", StoreFault::Denied, DENIED),
+    ("AccessDenied", StoreFault::Denied, DENIED),
+    ("SlowDown", StoreFault::Busy, BUSY),
+    ("ServerBusy", StoreFault::Busy, BUSY),
+    ("InternalError", StoreFault::Failed, "the store has trouble of its own, also after repeated tries"),
+    ("InvalidObjectState", StoreFault::Archived, "the object is archived"),
+    ("EntityTooLarge", StoreFault::Other, "the object is larger than the store takes"),
 ];
 
-/// The library's error for a store's refusal of `action`, a verb phrase: "read the object".
-pub(crate) fn of(action: &'static str, fault: &Fault) -> Error {
-    Error::Store { action, reason: reason(fault) }
+tokio::task_local! {
+    /// What the store answered to the last request within [`ask`], if it refused.
+    static ANSWER: Cell<Option<Answer>>;
 }
 
-fn reason(fault: &Fault) -> String {
-    let answer = Answer::of(fault);
-    let code = answer.as_ref().and_then(|answer| answer.code.as_deref());
-    let known = CODES.iter().find(|(known, _)| code == Some(known));
-    if let Some((code, meaning)) = known {
-        return format!("{meaning} ({code})");
-    }
-    if is_without_credentials(fault) {
-        return format!(
-            "no credentials in the environment, and no service that gives any; set {}",
-            wanted(fault)
-        );
-    }
-    if cause::<InTheClear>(fault).is_some() {
-        return "the endpoint is http://, which sends everything in the clear; AWS_ALLOW_HTTP=true (AZURE_ALLOW_HTTP) \
-                allows it"
-            .to_owned();
-    }
-    match fault {
-        Fault::NotFound { .. } => "it is not there (404); check the name".to_owned(),
-        Fault::PermissionDenied { .. } => {
-            "the credentials do not allow this (403); check them, and what they may do".to_owned()
-        }
-        Fault::Unauthenticated { .. } => {
-            "the store wants valid credentials (401); check the environment".to_owned()
-        }
-        Fault::InvalidPath { .. } => {
-            "there is a key with empty parts, `.` or `..` between its slashes; such keys cannot be processed"
-                .to_owned()
-        }
-        Fault::Precondition { .. } | Fault::AlreadyExists { .. } => match code {
-            None | Some("PreconditionFailed" | "ConditionalRequestConflict") => {
-                "it was changed by somebody else meanwhile".to_owned()
-            }
-            Some(code) => format!(
-                "the store refuses the write ({code}), which it should do only if the object is there"
-            ),
-        },
-        _ => match answer {
-            Some(Answer { status, code: Some(code), message }) => {
-                format!("{} ({code}, {status})", plain(message.as_deref().unwrap_or("the store refuses it")))
-            }
-            _ => plain(&whole(fault)),
-        },
-    }
+/// Makes a request to a store.
+pub(crate) async fn ask<T>(request: impl Future<Output = object_store::Result<T>>) -> Result<T, Refusal> {
+    let request = async {
+        let asked = request.await;
+        asked.map_err(|error| Refusal { answer: ANSWER.with(Cell::take), error })
+    };
+    ANSWER.scope(Cell::default(), request).await
+}
+
+/// A request that failed.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    error: ClientError,
+    answer: Option<Answer>,
 }
 
 /// What a store answered to a request that it refused.
-#[derive(Debug, PartialEq, Eq)]
-struct Answer {
-    status: u16,
-    /// The code in its body, if that is the XML of S3, GCS or Azure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    /// The code of the error, if the store gives one.
     code: Option<String>,
-    /// What it says beside.
+    /// What it says for people.
     message: Option<String>,
 }
 
 impl Answer {
-    /// Among the causes of a fault. The client keeps the type of this one to itself, but not its text.
-    fn of(fault: &Fault) -> Option<Answer> {
-        causes(fault).find_map(|cause| {
-            let text = cause.to_string();
-            if let Some(body) = text.strip_prefix("Server returned error response: ") {
-                return Some(Answer { status: 200, code: code(body), message: message(body) });
-            }
-            let text = text.strip_prefix("Server returned non-2xx status code: ")?;
-            let (status, body) = text.split_once(": ").unwrap_or((text, ""));
-            let status = status.get(..3)?.parse().ok()?;
-            Some(Answer { status, code: code(body), message: message(body) })
-        })
+    /// Reads an answer; `None` if it is no refusal. Some refusals have a status that says success.
+    pub(crate) fn read(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Option<Answer> {
+        let body = String::from_utf8_lossy(body);
+        let header = || headers.get("x-ms-error-code")?.to_str().ok();
+        let code = element(&body, "Code").or_else(header).filter(|code| {
+            let is_code = |character: char| character.is_ascii_alphanumeric() || character == '.';
+            (1..=64).contains(&code.len()) && code.chars().all(is_code)
+        });
+        let message = element(&body, "Message").and_then(|raw| quick_xml::escape::unescape(raw).ok());
+        let answer =
+            Answer { status, code: code.map(str::to_owned), message: message.map(|text| text.into_owned()) };
+        (!status.is_success() || answer.code.is_some()).then_some(answer)
     }
-}
 
-/// What an error in XML says for people.
-fn message(body: &str) -> Option<String> {
-    let raw = content(body, "<Message>", "</Message>")?;
-    quick_xml::escape::unescape(raw).ok().map(std::borrow::Cow::into_owned)
+    /// Notes the answer to the request that is being made, if [`ask`] made it.
+    pub(crate) fn note(answer: Option<Answer>) {
+        let _ = ANSWER.try_with(|last| last.set(answer));
+    }
 }
 
 /// The content of the first such element within an `<Error>`.
-fn content<'b>(body: &'b str, begin: &str, end: &str) -> Option<&'b str> {
+fn element<'b>(body: &'b str, name: &str) -> Option<&'b str> {
     let error = body.split_once("<Error")?.1;
-    Some(error.split_once(begin)?.1.split_once(end)?.0)
+    let content = error.split_once(&format!("<{name}>"))?.1;
+    Some(content.split_once(&format!("</{name}>"))?.0)
 }
 
-/// The code of an error in XML.
-fn code(body: &str) -> Option<String> {
-    let code = content(body, "<Code>", "</Code>")?;
-    let is_code = code.len() <= 64
-        && code.chars().all(|character| character.is_ascii_alphanumeric() || character == '.');
-    (is_code && !code.is_empty()).then(|| code.to_owned())
-}
-
-/// A fault's causes, the nearest first.
-fn causes(fault: &Fault) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
-    std::iter::successors(std::error::Error::source(fault), |cause| cause.source())
-}
-
-/// The cause of a type, if there is one.
-fn cause<E: std::error::Error + 'static>(fault: &Fault) -> Option<&E> {
-    causes(fault).find_map(|cause| cause.downcast_ref())
-}
-
-/// Whether nothing gave credentials for the request.
-pub(crate) fn is_without_credentials(fault: &Fault) -> bool {
-    cause::<NoCredentials>(fault).is_some()
-}
-
-/// The variables that give credentials for the store of this fault.
-fn wanted(fault: &Fault) -> &'static str {
-    match fault {
-        Fault::Generic { store: "GCS", .. } => {
-            "GOOGLE_SERVICE_ACCOUNT to the file of a service account's key"
-        }
-        Fault::Generic { store: "MicrosoftAzure", .. } => {
-            "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
-        }
-        _ => "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+impl From<ClientError> for Refusal {
+    fn from(error: ClientError) -> Refusal {
+        Refusal { error, answer: None }
     }
 }
 
-/// The fault with its causes.
-fn whole(fault: &Fault) -> String {
-    let mut told = fault.to_string();
-    for cause in causes(fault) {
-        let text = cause.to_string();
-        if !told.contains(&text) {
-            told = format!("{told}: {text}");
+impl Refusal {
+    /// The library's error for the refusal of `action`, a verb phrase: "read the object".
+    pub(crate) fn of(self, action: &'static str) -> Error {
+        let (fault, reason) = self.explain();
+        Error::Store { action, fault, reason }
+    }
+
+    fn code(&self) -> Option<&str> {
+        self.answer.as_ref()?.code.as_deref()
+    }
+
+    fn explain(&self) -> (StoreFault, String) {
+        let code = self.code();
+        if let Some((code, fault, reason)) = CODES.iter().find(|(known, ..)| code == Some(known)) {
+            return (*fault, format!("{reason} ({code})"));
+        }
+        let (fault, reason) = match &self.error {
+            _ if self.is_without_credentials() => (
+                StoreFault::NoCredentials { variables: self.variables() },
+                "no credentials in the environment, and no service that gives any",
+            ),
+            _ if self.cause::<Unencrypted>().is_some() => {
+                (StoreFault::Unencrypted, "the endpoint is http://, which would send everything unencrypted")
+            }
+            ClientError::NotFound { .. } => (StoreFault::Missing, "it is not there (404)"),
+            ClientError::PermissionDenied { .. } => {
+                (StoreFault::Denied, "the credentials do not allow this (403)")
+            }
+            // The client does not say which store it was.
+            ClientError::Unauthenticated { .. } => (
+                StoreFault::CredentialsRefused {
+                    variables: "AWS_SECRET_ACCESS_KEY, GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_KEY",
+                },
+                "the store wants valid credentials (401)",
+            ),
+            ClientError::InvalidPath { .. } => (
+                StoreFault::Other,
+                "there is a key with empty parts, `.` or `..` between its slashes, which cannot be processed",
+            ),
+            ClientError::Precondition { .. } | ClientError::AlreadyExists { .. } => match code {
+                None | Some("PreconditionFailed" | "ConditionalRequestConflict") => {
+                    (StoreFault::Other, "it was changed by somebody else meanwhile")
+                }
+                Some(code) => {
+                    let reason = format!(
+                        "the store refuses the write ({code}), which it should do only if the object is there"
+                    );
+                    return (StoreFault::Other, reason);
+                }
+            },
+            error => {
+                let reason = match &self.answer {
+                    Some(Answer { status, code: Some(code), message }) => {
+                        let message = message.as_deref().unwrap_or("the store refuses it");
+                        format!("{} ({code}, {})", one_line(message), status.as_u16())
+                    }
+                    _ => one_line(&with_causes(error)),
+                };
+                return (StoreFault::Other, reason);
+            }
+        };
+        (fault, reason.to_owned())
+    }
+
+    /// The cause of a type, if there is one.
+    fn cause<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        causes(&self.error).find_map(|cause| cause.downcast_ref())
+    }
+
+    /// Whether nothing gave credentials for the request.
+    pub(crate) fn is_without_credentials(&self) -> bool {
+        self.cause::<NoCredentials>().is_some()
+    }
+
+    /// The variables that give credentials for the store that refuses.
+    fn variables(&self) -> &'static str {
+        match self.error {
+            ClientError::Generic { store: "GCS", .. } => GOOGLE,
+            ClientError::Generic { store: "MicrosoftAzure", .. } => AZURE,
+            _ => AWS,
         }
     }
-    told
+
+    /// Whether the object was not there. A missing bucket is another error.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self.error, ClientError::NotFound { .. })
+            && !matches!(self.code(), Some("NoSuchBucket" | "ContainerNotFound"))
+    }
+
+    /// Whether the credentials do not allow the request.
+    pub(crate) fn is_denied(&self) -> bool {
+        self.answer.as_ref().is_some_and(|answer| answer.status == StatusCode::FORBIDDEN)
+    }
+
+    /// Whether a condition on a request did not hold.
+    pub(crate) fn is_condition(&self) -> bool {
+        use ClientError::{AlreadyExists, NotModified, Precondition};
+        matches!(self.error, Precondition { .. } | AlreadyExists { .. } | NotModified { .. })
+    }
+}
+
+/// An error's causes, the nearest first.
+fn causes(error: &ClientError) -> impl Iterator<Item = &(dyn std::error::Error + 'static)> {
+    std::iter::successors(std::error::Error::source(error), |cause| cause.source())
+}
+
+fn with_causes(error: &ClientError) -> String {
+    let mut text = error.to_string();
+    for cause in causes(error).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// One line without addresses and markup.
-fn plain(told: &str) -> String {
+fn one_line(text: &str) -> String {
     const MOST: usize = 300;
     let mut words = String::new();
-    for word in told.split_whitespace().filter(|word| !word.contains("://")) {
+    for word in text.split_whitespace().filter(|word| !word.contains("://")) {
         if words.len() + word.len() > MOST {
             words.push_str(" …");
             break;
@@ -202,26 +245,6 @@ fn plain(told: &str) -> String {
     words
 }
 
-/// Whether the object was not there.
-pub(crate) fn is_missing(fault: &Fault) -> bool {
-    // A bucket that is not there is another trouble.
-    let code = Answer::of(fault).and_then(|answer| answer.code);
-    matches!(fault, Fault::NotFound { .. })
-        && !matches!(code.as_deref(), Some("NoSuchBucket" | "ContainerNotFound"))
-}
-
-/// Whether the credentials do not allow the request.
-pub(crate) fn is_denied(fault: &Fault) -> bool {
-    // Of a listing, the client keeps the kind to itself.
-    matches!(fault, Fault::PermissionDenied { .. })
-        || Answer::of(fault).is_some_and(|answer| answer.status == 403)
-}
-
-/// Whether a condition on a request did not hold.
-pub(crate) fn is_condition(fault: &Fault) -> bool {
-    matches!(fault, Fault::Precondition { .. } | Fault::AlreadyExists { .. } | Fault::NotModified { .. })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,18 +253,17 @@ mod tests {
     /// As the client has it: its own error around the text of an answer.
     #[derive(Debug, thiserror::Error)]
     #[error("Error performing GET https://host/{key}")]
-    struct Refusal {
+    struct Wrapped {
         key: String,
         source: Box<dyn std::error::Error + Send + Sync>,
     }
 
-    fn answered(status: &str, body: &str) -> Fault {
-        let text = format!("Server returned non-2xx status code: {status}: {body}");
-        generic(Refusal { key: "key".to_owned(), source: text.into() }.into())
+    fn generic(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ClientError {
+        ClientError::Generic { store: "S3", source: source.into() }
     }
 
-    fn generic(source: Box<dyn std::error::Error + Send + Sync>) -> Fault {
-        Fault::Generic { store: "S3", source }
+    fn read(status: u16, body: &str) -> Option<Answer> {
+        Answer::read(StatusCode::from_u16(status).unwrap(), &HeaderMap::new(), body.as_bytes())
     }
 
     fn xml(code: &str) -> String {
@@ -250,58 +272,80 @@ mod tests {
         )
     }
 
-    #[test]
-    fn known_codes_have_a_remedy_and_addresses_are_left_out() {
-        let text =
-            of("read the object", &answered("403 Forbidden", &xml("RequestTimeTooSkewed"))).to_string();
-        assert!(text.starts_with("cannot read the object: this machine's clock"), "{text}");
-        let text = reason(&generic("GET https://host/key?sig=secret failed\nbecause of this".into()));
-        assert_eq!(text, "Generic S3 error: GET failed because of this");
-        let refused = |code: &str| Fault::Precondition {
-            path: "a".to_owned(),
-            source: format!("Server returned non-2xx status code: 412 Precondition Failed: {}", xml(code))
-                .into(),
-        };
-        assert!(reason(&refused("PreconditionFailed")).contains("somebody else"));
-        assert!(reason(&refused("NotSupported")).contains("refuses the write (NotSupported)"));
-        assert!(reason(&generic("long ".repeat(1000).into())).len() < 400);
+    fn answered(status: u16, body: &str) -> Refusal {
+        Refusal { error: generic("refused"), answer: read(status, body) }
     }
 
-    /// Whoever names an object chooses words of the message: only the answer's own code counts.
+    fn reason(refusal: &Refusal) -> String {
+        refusal.explain().1
+    }
+
+    #[test]
+    fn known_codes_have_a_cause_and_addresses_are_left_out() {
+        let error = answered(403, &xml("RequestTimeTooSkewed")).of("read the object");
+        let text = error.to_string();
+        assert!(text.starts_with("cannot read the object: this machine's clock"), "{text}");
+        assert!(matches!(error, Error::Store { fault: StoreFault::ClockSkewed, .. }));
+        let text = reason(&generic("GET https://host/key?sig=secret failed\nbecause of this").into());
+        assert_eq!(text, "Generic S3 error: GET failed because of this");
+        let refused = |code: &str| {
+            let error = ClientError::Precondition { path: "a".to_owned(), source: "refused".into() };
+            reason(&Refusal { error, answer: read(412, &xml(code)) })
+        };
+        assert!(refused("PreconditionFailed").contains("somebody else"));
+        assert!(refused("NotSupported").contains("refuses the write (NotSupported)"));
+        assert!(reason(&generic("long ".repeat(1000)).into()).len() < 400);
+    }
+
+    /// Whoever names an object chooses words of the client's messages: only the answer's own code counts.
     #[test]
     fn an_answer_is_known_by_its_code_and_not_by_words_in_it() {
-        let teapot = answered("418 I'm a teapot", &xml("Brewing"));
-        assert_eq!(
-            Answer::of(&teapot),
-            Some(Answer { status: 418, code: Some("Brewing".into()), message: Some("m".into()) })
-        );
+        let teapot = answered(418, &xml("Brewing"));
+        let expected = Answer {
+            status: StatusCode::IM_A_TEAPOT,
+            code: Some("Brewing".into()),
+            message: Some("m".into()),
+        };
+        assert_eq!(teapot.answer, Some(expected));
         assert_eq!(reason(&teapot), "m (Brewing, 418)");
-        let named = |key: &str| {
-            let source = "Server returned non-2xx status code: 404 Not Found: ".into();
-            let source = Refusal { key: key.to_owned(), source }.into();
-            Fault::NotFound { path: key.to_owned(), source }
+        let not_found = |key: &str, body: &str| {
+            let source = Wrapped { key: key.to_owned(), source: "404 Not Found".into() }.into();
+            Refusal { error: ClientError::NotFound { path: key.to_owned(), source }, answer: read(404, body) }
         };
         for key in ["SlowDown.txt", "NoSuchBucket", "<Error><Code>ExpiredToken</Code>", "169.254.169.254"] {
-            assert_eq!(reason(&named(key)), "it is not there (404); check the name");
-            assert!(is_missing(&named(key)));
+            let refusal = not_found(key, "");
+            assert_eq!(refusal.explain(), (StoreFault::Missing, "it is not there (404)".to_owned()));
+            assert!(refusal.is_missing() && !refusal.is_denied());
         }
-        let forged = answered("400 Bad Request", "<Error><Code>\u{1b}[31m</Code></Error>");
-        assert_eq!(Answer::of(&forged), Some(Answer { status: 400, code: None, message: None }));
-        let bucket = format!("Server returned non-2xx status code: 404 Not Found: {}", xml("NoSuchBucket"));
-        assert!(!is_missing(&Fault::NotFound { path: String::new(), source: bucket.into() }));
+        let forged = read(400, "<Error><Code>\u{1b}[31m</Code></Error>").unwrap();
+        assert_eq!((forged.code, forged.message), (None, None));
+        assert!(!not_found("", &xml("NoSuchBucket")).is_missing());
+        assert!(answered(403, "").is_denied());
     }
 
     #[test]
-    fn missing_credentials_and_endpoints_in_the_clear_are_known_by_type() {
-        let lonely = |store| {
+    fn refusals_are_known_whatever_carries_their_code() {
+        let headers = HeaderMap::from_iter([(
+            http::HeaderName::from_static("x-ms-error-code"),
+            http::HeaderValue::from_static("ContainerNotFound"),
+        )]);
+        let answer = Answer::read(StatusCode::NOT_FOUND, &headers, b"").unwrap();
+        assert_eq!(answer.code.as_deref(), Some("ContainerNotFound"));
+        assert!(read(200, &xml("InternalError")).is_some());
+        assert_eq!(read(200, "<CompleteMultipartUploadResult/>"), None);
+    }
+
+    #[test]
+    fn missing_credentials_and_unencrypted_endpoints_are_known_by_type() {
+        let without_credentials = |store| {
             let error = HttpError::new(HttpErrorKind::Unknown, NoCredentials);
-            let source = Refusal { key: "token".to_owned(), source: error.into() }.into();
-            reason(&Fault::Generic { store, source })
+            let source = Wrapped { key: "token".to_owned(), source: error.into() }.into();
+            Refusal::from(ClientError::Generic { store, source }).explain().0
         };
-        assert!(lonely("GCS").ends_with("set GOOGLE_SERVICE_ACCOUNT to the file of a service account's key"));
-        assert!(lonely("MicrosoftAzure").contains("AZURE_STORAGE_ACCOUNT_KEY"));
-        assert!(lonely("S3").contains("AWS_ACCESS_KEY_ID"));
-        let clear = generic(HttpError::new(HttpErrorKind::Unknown, InTheClear).into());
-        assert!(reason(&clear).contains("AWS_ALLOW_HTTP"));
+        for (store, variables) in [("GCS", GOOGLE), ("MicrosoftAzure", AZURE), ("S3", AWS)] {
+            assert_eq!(without_credentials(store), StoreFault::NoCredentials { variables });
+        }
+        let clear = Refusal::from(generic(HttpError::new(HttpErrorKind::Unknown, Unencrypted)));
+        assert_eq!(clear.explain().0, StoreFault::Unencrypted);
     }
 }

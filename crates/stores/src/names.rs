@@ -1,14 +1,14 @@
-//! Outputs that the destination's file system would take for one file: many do not tell `File` from `file`. The second of
+//! Outputs that the destination's file system would take for one file: many do not distinguish `File` and `file`. The second of
 //! two would replace the first, or be skipped as if it were there.
 //!
 //! The file system is asked once, by a file of its own. Only where it folds case, the run remembers its outputs' names.
 
-use cipherloom::{Error, RunFault};
+use cipherloom::{Error, internal::engine::lock};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs::{File, remove_file};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The paths that this run's outputs have taken, by what they are without regard to case; `None` where case counts.
 #[derive(Debug, Default)]
@@ -33,12 +33,12 @@ impl Names {
     /// Takes the name of an output at `relative`, which may be taken again for the same one.
     ///
     /// # Errors
-    /// [`RunFault::NameCollision`] if the file system does not tell it from the name of another output.
+    /// [`Error::NameCollision`] if it is the name of another output to the file system.
     pub(crate) fn take(&self, relative: &str) -> Result<(), Error> {
         let Some(taken) = &self.0 else { return Ok(()) };
-        match taken.lock().unwrap_or_else(PoisonError::into_inner).entry(relative.to_lowercase()) {
+        match lock(taken).entry(relative.to_lowercase()) {
             Entry::Occupied(other) if other.get() != relative => {
-                Err(Error::Run(RunFault::NameCollision { other: other.get().clone() }))
+                Err(Error::NameCollision { other: other.get().clone() })
             }
             Entry::Occupied(_) => Ok(()),
             Entry::Vacant(free) => {
@@ -61,7 +61,7 @@ mod tests {
         }
         for name in ["a/file", "A/File", "B/FILE"] {
             let refused = folding.take(name).unwrap_err();
-            assert!(matches!(refused, Error::Run(RunFault::NameCollision { .. })), "{name}: {refused}");
+            assert!(matches!(refused, Error::NameCollision { .. }), "{name}: {refused}");
         }
     }
 

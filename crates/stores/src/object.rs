@@ -1,19 +1,22 @@
-//! One object's way: read, translate, write. Up to a part's size in one piece, above it in parts that overlap.
+//! Processes one object: reads, translates, writes. Up to a part's size in one piece, above it in parts that overlap.
 //!
 //! Each piece holds its share of the run's memory from before it is read until it is written. Shares are given in the
 //! order of asking, and an object asks for its parts in their order, so the first of them always goes on.
 
 use crate::confirm;
-use crate::errand::Work;
-use crate::existing::Ended;
-use crate::listing::Object;
+use crate::existing::{self, Provenance, Settled};
+use crate::inventory::Object;
+use crate::job::{bound_path, output_path};
 use crate::place::Kind;
-use crate::provenance::{self, Provenance};
-use crate::run::{Context, Told, random};
+use crate::run::{Context, TaskEvent, random};
+use crate::runtime::joined;
 use crate::sink::{Condition, Sink, Target};
 use crate::source::{self, Read};
 use bytes::Bytes;
-use cipherloom::{Error, IfExists, Pieces};
+use cipherloom::{
+    Error, IfExists,
+    internal::{Ended, Pieces, Work},
+};
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use std::ops::Range;
@@ -37,37 +40,37 @@ pub(crate) fn part_len(size: u64, part: u64) -> u64 {
 /// Processes one object.
 pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<Ended, Error> {
     let target = target(context, object)?;
-    let is_large = object.size > context.errand.limits.part as u64;
-    let bound = context.errand.bound_path(&object.path)?;
-    let ended = match target.look(is_large).await? {
-        Some(ended) => ended,
+    let is_large = object.size > context.limits.part as u64;
+    let bound = bound_path(&context.job, &object.path)?;
+    let settled = match target.look(is_large).await? {
+        Some(settled) => settled,
         None if is_large => large(context, object, &target, &bound).await?,
         None => small(context, object, &target, &bound).await?,
     };
-    match ended {
-        Ended::Claimed(stored) => confirm::claimed(context, object, stored, &bound).await,
-        ended => Ok(ended),
+    match settled {
+        Settled::Ended(ended) => Ok(ended),
+        Settled::Claimed(stored) => confirm::claimed(context, object, stored, &bound).await,
     }
 }
 
-/// What would become of an object, as far as what stands where its output is to go decides that. Nothing is read of
-/// either, so that an output under another key counts as skipped here.
+/// What would become of an object, as far as the object at its output's key decides that. Neither is read, so an output
+/// under another key counts as skipped here.
 pub(crate) async fn foresee(context: &Context, object: &Object) -> Result<Ended, Error> {
     match target(context, object)?.look(true).await? {
         None => Ok(Ended::Done(0)),
-        Some(Ended::Claimed(stored)) => {
-            confirm::check_len(&context.errand.work, object, &stored).map(|()| Ended::Skipped)
+        Some(Settled::Claimed(stored)) => {
+            confirm::check_len(&context.job.work, object, &stored).map(|()| Ended::Skipped)
         }
-        Some(ended) => Ok(ended),
+        Some(Settled::Ended(ended)) => Ok(ended),
     }
 }
 
 /// Where the object's output goes, and under which condition.
 fn target(context: &Context, object: &Object) -> Result<Target, Error> {
-    let errand = &context.errand;
-    let relative = errand.output_path(&object.path)?;
-    let if_exists = errand.if_exists;
-    match errand.destination.as_ref().map(|place| &place.0) {
+    let job = &context.job;
+    let relative = output_path(job, &object.path)?;
+    let if_exists = job.if_exists;
+    match context.destination.as_ref().map(|place| &place.0) {
         None => Ok(Target::Nowhere),
         Some(Kind::Folder(root)) => {
             context.names.take(&relative)?;
@@ -75,7 +78,7 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
                 root: root.clone(),
                 relative: PathBuf::from(relative),
                 if_exists,
-                touched: errand.durable.then(|| Arc::clone(&context.touched)),
+                touched: job.durable.then(|| Arc::clone(&context.touched)),
             })
         }
         Some(Kind::Bucket { bucket, .. }) => {
@@ -88,8 +91,8 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
                 (_, IfExists::Fail | IfExists::Skip) => Condition::Create,
             };
             let origin = Provenance {
-                source: object.e_tag.as_deref().map_or_else(|| object.size.to_string(), provenance::version),
-                key: errand.work.borrowed().sealing().and_then(|format| format.key_id()),
+                source: object.e_tag.as_deref().map_or_else(|| object.size.to_string(), existing::version),
+                key: job.work.sealing().and_then(|format| format.key_id()),
                 run: random()?,
             };
             Ok(Target::Object {
@@ -105,7 +108,7 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
 
 /// In place, what bears the new key's identifier may have been done by an earlier run.
 fn may_be_done(context: &Context, attributes: &object_store::Attributes) -> bool {
-    let key = context.errand.work.borrowed().sealing().and_then(|format| format.key_id());
+    let key = context.job.work.sealing().and_then(|format| format.key_id());
     context.is_in_place && key.is_some() && Provenance::of(attributes).is_some_and(|origin| origin.key == key)
 }
 
@@ -114,25 +117,26 @@ async fn small(
     object: &Object,
     target: &Target,
     bound: &[u8],
-) -> Result<Ended, Error> {
+) -> Result<Settled, Error> {
     let _share = context.share(2 * object.size).await?;
-    let Read { bytes, attributes, generation } = source::read(&context.home, object, 0..object.size).await?;
+    let Read { bytes, attributes, generation } =
+        source::read(&context.inventory, object, 0..object.size).await?;
     if may_be_done(context, &attributes) && confirm::opens(context, bytes.clone(), true, bound).await? {
-        return Ok(Ended::Skipped);
+        return Ok(Settled::Ended(Ended::Skipped));
     }
-    let is_verified = matches!(context.errand.work, Work::Verify(_));
+    let is_verified = matches!(context.job.work, Work::Verify(_));
     let mut verified = 0;
-    let output = if matches!(context.errand.work, Work::Copy) {
+    let output = if matches!(context.job.work, Work::Copy) {
         bytes
     } else {
-        let (errand, bound) = (Arc::clone(&context.errand), bound.to_owned());
+        let (job, bound) = (Arc::clone(&context.job), bound.to_owned());
         let (len, output) = context
             .ciphers
             .run(move |workspace| {
-                let work = errand.work.borrowed();
+                let work = &job.work;
                 let pieces = Pieces::begin(work, &bound, bytes.len() as u64, &bytes, workspace)?;
                 let all = 0..pieces.segments();
-                let wanted = pieces.source_range(&all)?;
+                let wanted = pieces.source_range(&all);
                 let output =
                     pieces.translate(all, &bytes[wanted.start as usize..wanted.end as usize], workspace)?;
                 Ok((pieces.plaintext_len(), bytes_of(output, work)))
@@ -141,11 +145,9 @@ async fn small(
         verified = len;
         output
     };
-    context.tell(Told::Advanced(object.size));
-    match target.put(output, generation).await? {
-        Ended::Done(_) if is_verified => Ok(Ended::Done(verified)),
-        ended => Ok(ended),
-    }
+    context.send(TaskEvent::Advanced(object.size));
+    let settled = target.put(output, generation).await?;
+    Ok(if is_verified { Settled::Ended(Ended::Done(verified)) } else { settled })
 }
 
 async fn large(
@@ -153,33 +155,28 @@ async fn large(
     object: &Object,
     target: &Target,
     bound: &[u8],
-) -> Result<Ended, Error> {
-    let head_len = (Pieces::head_len(context.errand.work.borrowed()) as u64).min(object.size);
+) -> Result<Settled, Error> {
     let mut head = Bytes::new();
+    let head_len = (Pieces::head_len(&context.job.work, &head) as u64).min(object.size);
     if head_len > 0 || context.is_in_place {
-        let begun = source::read(&context.home, object, 0..head_len.max(1)).await?;
+        let begun = source::read(&context.inventory, object, 0..head_len.max(1)).await?;
         if may_be_done(context, &begun.attributes)
-            && confirm::begins(context, &context.home, object, bound).await?
+            && confirm::begins(context, &context.inventory, object, bound).await?
         {
-            return Ok(Ended::Skipped);
+            return Ok(Settled::Ended(Ended::Skipped));
         }
-        head = begun.bytes;
+        head = source::read_head(&context.inventory, object, &context.job.work, begun.bytes).await?;
     }
     let pieces = begin(context, object, head, bound.to_owned()).await?;
     let mut sink = Guarded::new(context, target.begin().await?);
-    let ended = in_parts(context, object, &pieces, sink.get()).await;
-    match ended {
-        Ok(verified) => {
-            source::check_unchanged(&context.home, object).await?;
-            let ended = sink.get().finish().await;
-            // Ended either way; what it left behind in the store it has removed.
-            sink.disarm();
-            match (ended?, &context.errand.work) {
-                (Ended::Done(_), Work::Verify(_)) => Ok(Ended::Done(verified)),
-                (ended, _) => Ok(ended),
-            }
-        }
-        Err(error) => Err(error),
+    let verified = in_parts(context, object, &pieces, sink.get()).await?;
+    source::check_unchanged(&context.inventory, object).await?;
+    let settled = sink.get().finish().await;
+    // The upload has ended, completed or taken back.
+    sink.disarm();
+    match context.job.work {
+        Work::Verify(_) => settled.map(|_| Settled::Ended(Ended::Done(verified))),
+        _ => settled,
     }
 }
 
@@ -190,11 +187,13 @@ pub(crate) async fn begin(
     head: Bytes,
     bound: Vec<u8>,
 ) -> Result<Arc<Pieces>, Error> {
-    let (errand, size) = (Arc::clone(&context.errand), object.size);
-    let begin =
-        move |workspace: &mut _| Pieces::begin(errand.work.borrowed(), &bound, size, &head, workspace);
+    let (job, size) = (Arc::clone(&context.job), object.size);
+    let begin = move |workspace: &mut _| Pieces::begin(&job.work, &bound, size, &head, workspace);
     context.ciphers.run(begin).await.map(Arc::new)
 }
+
+/// A part of an output, with its share of the memory.
+pub(crate) type Part = (Bytes, OwnedSemaphorePermit);
 
 /// The parts of the output in their order; some of them are read and translated ahead, also while nobody asks for the next:
 /// an answer that nobody reads is given up by its store.
@@ -202,24 +201,21 @@ pub(crate) fn parts<'p>(
     context: &'p Arc<Context>,
     object: &'p Object,
     pieces: &'p Arc<Pieces>,
-) -> BoxStream<'p, Result<(Bytes, OwnedSemaphorePermit), Error>> {
-    let part_len = part_len(object.size, context.errand.limits.part as u64);
+) -> BoxStream<'p, Result<Part, Error>> {
+    let part_len = part_len(object.size, context.limits.part as u64);
     let segments = pieces.segments();
     let segment_len = object.size.div_ceil(segments).max(1);
     let step = (part_len / segment_len).max(1);
     let ranges = (0..segments.div_ceil(step)).map(move |part| part * step..segments.min((part + 1) * step));
     let part = move |range: Range<u64>| async move {
-        let wanted = pieces.source_range(&range)?;
+        let wanted = pieces.source_range(&range);
         // Asked for in the parts' order: hence not by the tasks.
         let share = context.share(2 * (wanted.end - wanted.start)).await?;
         let (context, object, pieces) = (Arc::clone(context), object.clone(), Arc::clone(pieces));
         let mut task = JoinSet::new();
         task.spawn(async move { translated(&context, &object, &pieces, range, wanted).await });
-        match task.join_next().await {
-            Some(Ok(output)) => Ok((output?, share)),
-            Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Some(Err(_)) | None => Err(Error::Stopped),
-        }
+        let output = joined(task.join_next().await.expect("a task was spawned"))?;
+        Ok((output, share))
     };
     stream::iter(ranges).map(part).buffered(PARTS).boxed()
 }
@@ -248,11 +244,7 @@ async fn in_parts(
                     });
                 }
             },
-            Some(written) = writes.join_next(), if !writes.is_empty() => match written {
-                Ok(written) => written?,
-                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                Err(_) => return Err(Error::Stopped),
-            },
+            Some(written) = writes.join_next(), if !writes.is_empty() => joined(written)?,
         }
     }
     Ok(pieces.plaintext_len())
@@ -269,25 +261,25 @@ async fn translated(
     let len = wanted.end - wanted.start;
     let bytes = match len {
         0 => Bytes::new(),
-        _ => source::read(&context.home, object, wanted).await?.bytes,
+        _ => source::read(&context.inventory, object, wanted).await?.bytes,
     };
-    let output = if matches!(context.errand.work, Work::Copy) {
+    let output = if matches!(context.job.work, Work::Copy) {
         bytes
     } else {
-        let (pieces, errand) = (Arc::clone(pieces), Arc::clone(&context.errand));
+        let (pieces, job) = (Arc::clone(pieces), Arc::clone(&context.job));
         let translate = move |workspace: &mut _| {
             let output = pieces.translate(range, &bytes, workspace)?;
-            Ok(bytes_of(output, errand.work.borrowed()))
+            Ok(bytes_of(output, &job.work))
         };
         context.ciphers.run(translate).await?
     };
-    context.tell(Told::Advanced(len));
+    context.send(TaskEvent::Advanced(len));
     Ok(output)
 }
 
 /// An output as bytes to send: wiped when dropped if it is plaintext. Wiping costs as much as the cipher, so what is
 /// ciphertext is spared it.
-pub(crate) fn bytes_of(mut output: Zeroizing<Vec<u8>>, work: cipherloom::Work<'_>) -> Bytes {
+pub(crate) fn bytes_of(mut output: Zeroizing<Vec<u8>>, work: &Work) -> Bytes {
     match work.sealing() {
         Some(_) => std::mem::take(&mut *output).into(),
         None => Bytes::from_owner(output),
@@ -317,7 +309,7 @@ impl<'c> Guarded<'c> {
 impl Drop for Guarded<'_> {
     fn drop(&mut self) {
         if let Some(upload) = self.sink.take().and_then(Sink::into_upload) {
-            self.context.afterwards(upload.abort());
+            self.context.do_afterwards(upload.abort());
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Finds objects at the destination that were encrypted with another key, as `cipherloom::find_other_key` does in folders:
+//! Finds objects at the destination that were encrypted with another key, as a run over folders does:
 //! by the same rule, and of a sample as large.
 
-use crate::bucket::Bucket;
-use crate::errand::Errand;
-use crate::faults;
-use crate::inventory::{Inventory, Supply};
-use crate::listing::{Object, address};
+use crate::faults::{Refusal, ask};
+use crate::inventory::{Inventory, Object, address};
+use crate::job::{StoreJob, output_path};
 use crate::pages;
-use crate::place::Kind;
-use crate::run::is_in_place;
+use crate::place::{Bucket, Kind, Place};
 use crate::runtime::runtime;
-use crate::source::{self, Home};
-use cipherloom::{Error, Job, find_other_key_by};
+use crate::source;
+use cipherloom::{
+    Error,
+    internal::{Job, find_other_key_by},
+};
 use futures_util::{StreamExt, stream};
 use object_store::ObjectStoreExt;
 use object_store::list::PaginatedListOptions;
@@ -31,61 +31,64 @@ const READS: usize = 4;
 /// What the names of killed runs' leftovers begin with.
 const TEMPORARY: &str = ".cipherloom-";
 
-/// Looks for an object (or file) at the errand's destination that is encrypted, will stay there, and does not open with the
-/// keys that the errand encrypts with. A sample is opened, 16 at most.
-///
-/// `None` also where nothing can be told: the errand does not encrypt or re-keys in place, its format is not authenticated,
-/// or who encrypts may not list or read there.
-///
-/// # Errors
-/// As [`crate::check`]; if the store cannot be reached.
-pub fn find_other_key(inventory: &Inventory, errand: &Errand) -> Result<Option<PathBuf>, Error> {
-    let (false, Some(place)) = (is_in_place(inventory, errand)?, &errand.destination) else {
-        return Ok(None);
-    };
-    let runtime = runtime()?;
-    match &place.0 {
-        Kind::Folder(root) => {
-            let job = Job { destination: Some(root.clone()), ..errand.job() };
-            let is_output = |relative: &Path| {
-                relative.to_str().is_some_and(|path| runtime.block_on(is_output(inventory, errand, path)))
-            };
-            Ok(find_other_key_by(&job, &is_output))
-        }
-        Kind::Bucket { bucket, .. } => {
-            let found = runtime.block_on(in_bucket(bucket, inventory, errand))?;
-            Ok(found.map(|path| address(place, &path)))
+impl StoreJob {
+    /// Looks for an object (or file) at the destination that is encrypted, will stay there, and does not open with the keys
+    /// that this job encrypts with. A sample is opened, 16 at most.
+    ///
+    /// `None` also where nothing can be found out: the job does not encrypt, its format is not authenticated, or who encrypts
+    /// may not list or read there.
+    ///
+    /// # Errors
+    /// If the store cannot be reached.
+    pub(crate) fn find_other_key(&self, inventory: &Inventory) -> Result<Option<PathBuf>, Error> {
+        let Some(place) = &self.destination else { return Ok(None) };
+        let runtime = runtime()?;
+        match &place.0 {
+            Kind::Folder(root) => {
+                let job = Job { destination: Some(root.clone()), ..self.job.clone() };
+                let is_output = |relative: &Path| {
+                    relative.to_str().is_some_and(|path| runtime.block_on(is_output(inventory, &job, path)))
+                };
+                Ok(find_other_key_by(&job, &is_output))
+            }
+            Kind::Bucket { bucket, .. } => {
+                let found = runtime.block_on(find_in_bucket(bucket, place, inventory, &self.job))?;
+                Ok(found.map(|path| address(place, &path)))
+            }
         }
     }
 }
 
-async fn in_bucket(bucket: &Bucket, inventory: &Inventory, errand: &Errand) -> Result<Option<String>, Error> {
-    let job = errand.job();
-    let (Some(begin_len), Some(place)) = (job.other_key_begin_len(), &errand.destination) else {
-        return Ok(None);
-    };
-    let sampled = match &errand.single_name {
-        Some(name) => match bucket.store.head(&bucket.key(name)?).await {
-            Ok(meta) => Ok(vec![Object::new(name.clone(), meta.size, meta.e_tag)]),
-            Err(fault) => Err(fault),
-        },
+async fn find_in_bucket(
+    bucket: &Bucket,
+    place: &Place,
+    inventory: &Inventory,
+    job: &Job,
+) -> Result<Option<String>, Error> {
+    let Some(begin_len) = job.other_key_begin_len() else { return Ok(None) };
+    let sampled = match &job.single_name {
+        Some(name) => {
+            let name = name.to_string_lossy();
+            let found = ask(bucket.store.head(&bucket.key(&name)?)).await;
+            found.map(|meta| vec![Object::new(name.into_owned(), meta.size, meta.e_tag)])
+        }
         None => sample(bucket).await,
     };
     let objects = match sampled {
         Ok(objects) => objects,
-        Err(fault) if faults::is_missing(&fault) || faults::is_denied(&fault) => return Ok(None),
-        Err(fault) => return Err(faults::of("look for objects under another key", &fault)),
+        Err(refusal) if refusal.is_missing() || refusal.is_denied() => return Ok(None),
+        Err(refusal) => return Err(refusal.of("look for objects under another key")),
     };
-    let home = &Home { place: place.clone(), tree: None };
+    let outputs = &Inventory::of_objects(place.clone(), Vec::new());
     let begins = stream::iter(&objects).map(|object| async move {
-        (object, source::read(home, object, 0..object.size.min(begin_len)).await)
+        (object, source::read(outputs, object, 0..object.size.min(begin_len)).await)
     });
     let mut begins = begins.buffered(READS);
     while let Some((object, begin)) = begins.next().await {
-        // What cannot be read tells nothing.
+        // An object that cannot be read is passed over.
         if let Ok(begin) = begin
             && job.is_under_other_key(Path::new(&object.path), &begin.bytes, object.size)
-            && job.keeps_other_key(is_output(inventory, errand, &object.path).await)
+            && job.keeps_other_key(is_output(inventory, job, &object.path).await)
         {
             return Ok(Some(object.path.clone()));
         }
@@ -94,7 +97,7 @@ async fn in_bucket(bucket: &Bucket, inventory: &Inventory, errand: &Errand) -> R
 }
 
 /// Some objects below the prefix, from as many folders as there are.
-async fn sample(bucket: &Bucket) -> object_store::Result<Vec<Object>> {
+async fn sample(bucket: &Bucket) -> Result<Vec<Object>, Refusal> {
     let mut objects = Vec::new();
     let mut folders = VecDeque::from([pages::top(bucket)]);
     for _ in 0..PAGES {
@@ -103,8 +106,7 @@ async fn sample(bucket: &Bucket) -> object_store::Result<Vec<Object>> {
         let wanted = Some(&*folder).filter(|folder| !folder.is_empty());
         let (page, _) = pages::list(bucket, wanted, options).await?;
         let encrypted = page.result.objects.into_iter().filter_map(|meta| {
-            let parts = meta.location.prefix_match(&bucket.prefix)?;
-            let path = parts.map(|part| part.as_ref().to_owned()).collect::<Vec<_>>().join("/");
+            let path = bucket.relative(&meta.location)?;
             let is_leftover = meta.location.filename().is_none_or(|name| name.starts_with(TEMPORARY));
             (meta.size > 0 && !is_leftover).then(|| Object::new(path, meta.size, meta.e_tag))
         });
@@ -118,21 +120,20 @@ async fn sample(bucket: &Bucket) -> object_store::Result<Vec<Object>> {
     Ok(objects)
 }
 
-/// Whether the errand has an output at this path.
-async fn is_output(inventory: &Inventory, errand: &Errand, relative: &str) -> bool {
-    if errand.single_name.is_some() {
+/// Whether the job has an output at this path.
+async fn is_output(inventory: &Inventory, job: &Job, relative: &str) -> bool {
+    if job.single_name.is_some() {
         return true;
     }
-    let leads_here = |path: &str| errand.output_path(path).is_ok_and(|output| output == relative);
-    match &inventory.supply {
-        Supply::Known(listing) => listing.objects.iter().any(|object| leads_here(&object.path)),
-        Supply::Pages(pages) => {
-            for path in [Some(relative), relative.strip_suffix(&errand.suffix)].into_iter().flatten() {
-                if leads_here(path) && pages.holds(path).await {
-                    return true;
-                }
-            }
-            false
+    let leads_here = |path: &str| output_path(job, path).is_ok_and(|output| output == relative);
+    let Some(pages) = &inventory.pages else {
+        return inventory.objects().iter().any(|object| leads_here(&object.path));
+    };
+    let suffix = job.suffix.to_str().unwrap_or_default();
+    for path in [Some(relative), relative.strip_suffix(suffix)].into_iter().flatten() {
+        if leads_here(path) && pages.holds(path).await {
+            return true;
         }
     }
+    false
 }

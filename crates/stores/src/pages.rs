@@ -6,13 +6,18 @@
 //!  (1,000 names)               └─ there is more: one listing of everything below, in order ─────────┴─> queue ─> run
 //! ```
 //!
-//! A request lists up to 1,000 objects, so many small folders would cost a request each: hence the second way.
+//! A request lists up to 1,000 objects, so many small folders would cost a request each: hence the second form.
 
-use crate::bucket::Bucket;
-use crate::faults;
-use crate::listing::Object;
+use crate::faults::{Refusal, ask};
+use crate::inventory::Object;
+use crate::place::Bucket;
 use crate::sieve::{Refused, Sieve};
-use cipherloom::{Error, Selection, Unlisted};
+use cipherloom::{
+    Error,
+    error::LocationFault,
+    internal::{Selection, Unlisted},
+};
+use futures_util::future::join;
 use futures_util::{StreamExt, stream};
 use object_store::list::{PaginatedListOptions, PaginatedListResult, PaginatedListStore};
 use object_store::{ObjectMeta, ObjectStoreExt};
@@ -20,7 +25,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::{Sender, channel};
 
 /// Prefixes that are listed at once.
 const LISTS: usize = 16;
@@ -45,7 +50,7 @@ pub(crate) enum Found {
     Unlisted(Unlisted),
 }
 
-/// Nobody wants to hear of objects any more.
+/// The receiver of the objects has gone.
 struct Unwanted;
 
 /// A prefix of a bucket, of which the first page is known.
@@ -56,7 +61,7 @@ pub(crate) struct Pages {
     first: PaginatedListResult,
     /// What the first page had beside.
     refused: Vec<Refused>,
-    counts: Counts,
+    pub(crate) counts: Counts,
 }
 
 /// What has been found so far.
@@ -88,7 +93,7 @@ impl Pages {
     pub(crate) async fn open(bucket: Arc<Bucket>, selection: Selection) -> Result<Pages, Error> {
         let options = PaginatedListOptions { delimiter: Some("/".into()), ..PaginatedListOptions::default() };
         let first = list(&bucket, Some(&top(&bucket)), options).await;
-        let (first, refused) = first.map_err(|fault| faults::of("list the bucket", &fault))?;
+        let (first, refused) = first.map_err(|refusal| refusal.of("list the bucket"))?;
         if first.result.objects.is_empty()
             && first.result.common_prefixes.is_empty()
             && refused.is_empty()
@@ -99,8 +104,15 @@ impl Pages {
         Ok(Pages { bucket, selection, first, refused, counts: Counts::default() })
     }
 
-    pub(crate) fn counts(&self) -> &Counts {
-        &self.counts
+    /// Gives all that is found, one by one.
+    pub(crate) async fn each(&self, mut take: impl FnMut(Found)) {
+        let (sender, mut found) = channel(AHEAD);
+        let take_all = async {
+            while let Some(found) = found.recv().await {
+                take(found);
+            }
+        };
+        join(self.feed(sender), take_all).await;
     }
 
     /// Whether an object of this path takes part and is there.
@@ -109,13 +121,13 @@ impl Pages {
         self.selection.takes(Path::new(path)) && self.bucket.store.head(&key).await.is_ok()
     }
 
-    /// Tells of everything below, until nobody hears it any more.
-    pub(crate) async fn feed(&self, found: &Sender<Found>) {
+    /// Sends everything below, until the receiver has gone.
+    pub(crate) async fn feed(&self, found: Sender<Found>) {
         self.counts.begin();
         let is_heard = if self.first.page_token.is_some() {
-            self.below(&top(&self.bucket), found).await.is_ok()
+            self.below(&top(&self.bucket), &found).await.is_ok()
         } else {
-            self.at_once(found).await.is_ok()
+            self.at_once(&found).await.is_ok()
         };
         self.counts.is_complete.store(is_heard, Ordering::Relaxed);
     }
@@ -168,10 +180,10 @@ impl Pages {
                     }
                     token = page.page_token;
                 }
-                Err(fault) => {
+                Err(refusal) => {
                     let unlisted = Unlisted {
                         path: self.bucket.address(&prefix.trim_end_matches('/').into()),
-                        error: faults::of("list what is below this prefix", &fault),
+                        error: refusal.of("list what is below this prefix"),
                     };
                     found.send(Found::Unlisted(unlisted)).await.map_err(|_| Unwanted)?;
                     token = None;
@@ -193,16 +205,15 @@ impl Pages {
             self.counts.excluded.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
-        let reason = format!("{}, which cannot be processed; rename the object", refused.reason);
-        let unlisted =
-            Unlisted { path: self.bucket.raw_address(&refused.key), error: Error::Location { reason } };
+        let reason = format!("{}, which cannot be processed", refused.reason);
+        let error = LocationFault::Unusable { reason }.into();
+        let unlisted = Unlisted { path: self.bucket.raw_address(&refused.key), error };
         found.send(Found::Unlisted(unlisted)).await.map_err(|_| Unwanted)
     }
 
     /// Tells of an object, if it takes part.
     async fn offer(&self, meta: ObjectMeta, found: &Sender<Found>) -> Result<(), Unwanted> {
-        let Some(parts) = meta.location.prefix_match(&self.bucket.prefix) else { return Ok(()) };
-        let path = parts.map(|part| part.as_ref().to_owned()).collect::<Vec<_>>().join("/");
+        let Some(path) = self.bucket.relative(&meta.location) else { return Ok(()) };
         if !self.selection.takes(Path::new(&path)) {
             self.counts.excluded.fetch_add(1, Ordering::Relaxed);
             return Ok(());
@@ -218,10 +229,10 @@ pub(crate) async fn list(
     bucket: &Bucket,
     prefix: Option<&str>,
     mut options: PaginatedListOptions,
-) -> object_store::Result<(PaginatedListResult, Vec<Refused>)> {
+) -> Result<(PaginatedListResult, Vec<Refused>), Refusal> {
     let sieve = Sieve::default();
     options.extensions.insert(sieve.clone());
-    let page = bucket.pager.0.list_paginated(prefix, options).await?;
+    let page = ask(bucket.pager.0.list_paginated(prefix, options)).await?;
     Ok((page, sieve.refused()))
 }
 

@@ -1,48 +1,46 @@
-//! A run: the objects of a place, many in flight. The calling thread hears what becomes of them, and tells the observer.
+//! A run: the objects of a place, many in flight. Tasks send events; only the calling thread invokes the observer.
 
-use crate::cipher::Ciphers;
-use crate::errand::{Errand, Work};
-use crate::existing::Ended;
-use crate::inventory::{Inventory, Supply, Survey};
-use crate::listing::Object;
+use crate::inventory::{Inventory, Object, Survey, address};
+use crate::job::{Limits, StoreJob, output_path};
 use crate::names::Names;
 use crate::object::{foresee as foresee_object, process};
 use crate::pages::{AHEAD, Found};
-use crate::place::Kind;
-use crate::runtime::runtime;
+use crate::place::{Kind, Place};
+use crate::runtime::{Ciphers, Stop, runtime};
 use crate::sink::Touched;
-use crate::source::Home;
-use crate::tally::Tally;
-use cipherloom::{Error, IfExists, Observer, Summary, Unlisted, make_folders, sync_folders};
+use cipherloom::{
+    Error, IfExists, Observer, Report,
+    error::LocationFault,
+    internal::{Ended, Entries, Job, Tally, Unlisted, Work, make_folders, sync_folders},
+};
 use futures_util::FutureExt;
+use futures_util::future::join;
 use std::any::Any;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
-use tokio::task::JoinSet;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// How often the calling thread asks whether to stop.
-pub(crate) const WATCH: Duration = Duration::from_millis(20);
+/// How long a run that ends waits for the store to take back the uploads that were given up.
+pub(crate) const TAKING_BACK: Duration = Duration::from_secs(2);
 
-/// How long uploads that were given up may take to tell the store.
-pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
-
-/// Bytes that one permit of memory stands for: a semaphore counts no further than 2^29 on small machines.
+/// Bytes per permit of memory: a semaphore counts no further than 2^29 on small machines.
 const SHARE: u64 = 1 << 10;
 
 /// What an object holds beside its bytes.
 const OVERHEAD: u64 = 64 << 10;
 
-/// What all tasks look at.
+/// What all tasks share.
 pub(crate) struct Context {
-    pub(crate) home: Home,
-    pub(crate) errand: Arc<Errand>,
+    pub(crate) inventory: Inventory,
+    pub(crate) job: Arc<Job>,
+    pub(crate) destination: Option<Place>,
+    pub(crate) limits: Limits,
     pub(crate) ciphers: Ciphers,
     pub(crate) is_in_place: bool,
-    /// Nothing is done: it is only told what the run would do.
+    /// Whether nothing is done, and only what the run would do is reported.
     pub(crate) is_foreseen: bool,
     /// Of outputs in a folder.
     pub(crate) names: Names,
@@ -50,42 +48,50 @@ pub(crate) struct Context {
     pub(crate) touched: Arc<Touched>,
     memory: Arc<Semaphore>,
     shares: u32,
-    told: Sender<Told>,
+    events: UnboundedSender<TaskEvent>,
 }
 
-/// What the calling thread is told.
-pub(crate) enum Told {
+/// What tasks send to the calling thread.
+pub(crate) enum TaskEvent {
+    /// So many more source bytes are done.
     Advanced(u64),
-    /// With the object's turn: the next one starts when this end was heard, so that ends do not pile up.
+    /// With the object's turn: the next object starts only when this event was handled, so that events do not pile up.
     Ended(Object, Result<Ended, Error>, OwnedSemaphorePermit),
     Unlisted(Unlisted),
-    /// A defect, which is the calling thread's to raise.
+    /// A panic, which the calling thread resumes.
     Panicked(Box<dyn Any + Send>),
 }
 
 impl Context {
-    /// What is told comes out at the receiver, until the last who could tell has gone.
-    pub(crate) fn new(home: Home, errand: &Errand, is_in_place: bool) -> (Context, Receiver<Told>) {
-        let (told, hears) = channel();
-        let shares = u32::try_from(errand.limits.memory as u64 / SHARE).unwrap_or(u32::MAX).clamp(1, 1 << 28);
+    /// The receiver gets the tasks' events until the last sender has gone.
+    pub(crate) fn new(
+        inventory: &Inventory,
+        job: &StoreJob,
+        is_in_place: bool,
+    ) -> (Context, UnboundedReceiver<TaskEvent>) {
+        let (events, receiver) = unbounded_channel();
+        let limits = job.limits;
+        let shares = u32::try_from(limits.memory as u64 / SHARE).unwrap_or(u32::MAX).clamp(1, 1 << 28);
         let context = Context {
-            home,
-            errand: Arc::new(errand.clone()),
-            ciphers: Ciphers::new(errand.limits.threads),
+            inventory: inventory.clone(),
+            job: Arc::new(job.job.clone()),
+            destination: job.destination.clone(),
+            limits,
+            ciphers: Ciphers::new(limits.threads),
             is_in_place,
             is_foreseen: false,
             names: Names::default(),
             touched: Arc::default(),
             memory: Arc::new(Semaphore::new(shares as usize)),
             shares,
-            told,
+            events,
         };
-        (context, hears)
+        (context, receiver)
     }
 
-    pub(crate) fn tell(&self, told: Told) {
-        // Only a calling thread that panicked hears nothing any more.
-        let _ = self.told.send(told);
+    pub(crate) fn send(&self, event: TaskEvent) {
+        // Only a calling thread that panicked has dropped the receiver.
+        let _ = self.events.send(event);
     }
 
     /// A share of the memory for so many bytes; all of it for what is larger than that.
@@ -95,219 +101,240 @@ impl Context {
     }
 
     /// Does something after the task has ended, but before the run has.
-    pub(crate) fn afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let told = self.told.clone();
+    pub(crate) fn do_afterwards(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let events = self.events.clone();
         tokio::spawn(async move {
-            let _ = tokio::time::timeout(LAST_WORDS, work).await;
-            drop(told);
+            let _ = tokio::time::timeout(TAKING_BACK, work).await;
+            drop(events);
         });
     }
 }
 
-/// Does the errand for every object. A bucket is listed meanwhile: nothing waits for the end of the listing, and no more
-/// of it is held than some pages. Blocks; `observer` is called by this thread alone, and asked at least every 20 ms
-/// whether to stop.
-///
-/// If it stops the run, what was in flight is given up within moments (uploads are taken back, for at most 2 s); the
-/// summary then holds what had ended.
-///
-/// # Errors
-/// If nothing could be started: source and destination contain each other, the destination cannot be made, the format
-/// cannot be written here ([`Error::Chained`]: CBC). What goes wrong with single objects is told to `observer`.
-pub fn run(
-    inventory: impl Into<Inventory>,
-    errand: &Errand,
-    observer: &dyn Observer,
-) -> Result<Summary, Error> {
-    let start = Instant::now();
-    let inventory = inventory.into();
-    let is_in_place = is_in_place(&inventory, errand)?;
-    check_credentials(&inventory, errand)?;
-    let folder = errand.destination.as_ref().and_then(|place| place.folder());
-    let first_existing = folder.map(make_folders).transpose();
-    let first_existing = first_existing.map_err(|error| Error::io("make the destination folder", error))?;
-    let mut tally = Tally::new(&inventory, errand, observer);
-    let (mut context, hears) = Context::new(inventory.home(), errand, is_in_place);
-    if let (Some(folder), None) = (folder, inventory.single()) {
-        context.names = Names::below(folder)?;
+/// The objects of a run, as events name them.
+struct Objects<'r> {
+    inventory: &'r Inventory,
+    job: &'r StoreJob,
+}
+
+impl Entries<Object> for Objects<'_> {
+    fn size(&self, object: &Object) -> u64 {
+        object.size
     }
-    let touched = Arc::clone(&context.touched);
-    go_through(context, &inventory, &hears, &mut tally)?;
-    if let (Some(folder), Some(first_existing), true) = (folder, first_existing, errand.durable) {
-        let folders = touched.folders();
-        if let Err(error) = sync_folders(folder, folders.iter().map(PathBuf::as_path), &first_existing) {
-            tally.unlisted(&Unlisted { path: folder.to_owned(), error });
+
+    fn paths(&self, object: &Object) -> (PathBuf, Option<PathBuf>) {
+        let output = self.job.destination.as_ref().and_then(|place| {
+            let relative = output_path(&self.job.job, &object.path).ok()?;
+            Some(address(place, &relative))
+        });
+        (address(self.inventory.place(), &object.path), output)
+    }
+}
+
+impl StoreJob {
+    /// Does the job for every object. A bucket is listed during the run: nothing waits for the end of the listing, and only some
+    /// pages of it are in memory. Blocks; only this thread calls `observer`.
+    ///
+    /// If the observer stops the run, what is in flight is given up at once (uploads are taken back, for at most 2 s). The
+    /// report then counts what had ended.
+    ///
+    /// # Errors
+    /// If nothing could be started: source and destination contain each other, the destination cannot be made, the format
+    /// cannot be written here ([`Error::Chained`]: CBC). What goes wrong with single objects is reported to `observer`.
+    pub fn run(&self, inventory: &Inventory, observer: &dyn Observer) -> Result<Report, Error> {
+        let start = Instant::now();
+        let (mut context, events) = self.context(inventory)?;
+        let folder = self.destination.as_ref().and_then(|place| place.folder());
+        let first_existing = folder
+            .map(make_folders)
+            .transpose()
+            .map_err(|error| Error::io("make the destination folder", error))?;
+        if let (Some(folder), None) = (folder, inventory.single()) {
+            context.names = Names::below(folder)?;
         }
-    }
-    Ok(Summary { seconds: start.elapsed().as_secs_f64(), ..tally.summary })
-}
-
-/// What [`run`] would do, as far as what stands where the outputs are to go decides that: which objects it would do
-/// ([`Survey`]; [`Summary::files`]), skip or fail at. Writes nothing, and reads no object.
-///
-/// # Errors
-/// As [`run`].
-pub fn foresee(
-    inventory: impl Into<Inventory>,
-    errand: &Errand,
-    observer: &dyn Observer,
-) -> Result<(Summary, Survey), Error> {
-    let inventory = inventory.into();
-    let is_in_place = is_in_place(&inventory, errand)?;
-    check_credentials(&inventory, errand)?;
-    let mut tally = Tally::new(&inventory, errand, observer);
-    let (mut context, hears) = Context::new(inventory.home(), errand, is_in_place);
-    context.is_foreseen = true;
-    go_through(context, &inventory, &hears, &mut tally)?;
-    Ok((tally.summary, Survey { requests: inventory.requests(), ..tally.done }))
-}
-
-/// Starts the tasks, and hears of their ends until the last.
-fn go_through(
-    context: Context,
-    inventory: &Inventory,
-    hears: &Receiver<Told>,
-    tally: &mut Tally<'_>,
-) -> Result<(), Error> {
-    if let Supply::Known(listing) = &inventory.supply {
-        listing.unlisted.iter().for_each(|unlisted| tally.unlisted(unlisted));
-    }
-    let (stop, stopped) = watch::channel(false);
-    let (context, supply) = (Arc::new(context), inventory.supply.clone());
-    runtime()?.spawn(async move {
-        let driven = AssertUnwindSafe(drive(Arc::clone(&context), supply, stopped)).catch_unwind().await;
-        driven.unwrap_or_else(|panic| context.tell(Told::Panicked(panic)));
-    });
-    tally.hear(hears, &stop);
-    tally.end(inventory);
-    Ok(())
-}
-
-/// Refuses what makes no sense as a whole, as [`run`] does before anything else.
-///
-/// # Errors
-/// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`];
-/// [`Error::RekeyUnauthenticated`]; [`Error::Location`] for re-keying in place without leave to replace.
-pub fn check(inventory: &Inventory, errand: &Errand) -> Result<(), Error> {
-    is_in_place(inventory, errand).map(|_| ())
-}
-
-/// Who has listed a store has credentials for it; for another one this asks, before any object is read.
-fn check_credentials(inventory: &Inventory, errand: &Errand) -> Result<(), Error> {
-    match (&inventory.place().0, errand.destination.as_ref().map(|place| &place.0)) {
-        (Kind::Bucket { bucket: source, .. }, Some(Kind::Bucket { bucket, .. }))
-            if source.scheme == bucket.scheme =>
-        {
-            Ok(())
+        let touched = Arc::clone(&context.touched);
+        let objects = Objects { inventory, job: self };
+        let tally = Tally::new(&objects, observer);
+        process_all(context, inventory, events, &tally)?;
+        if let (Some(folder), Some(first_existing), true) = (folder, first_existing, self.job.durable) {
+            let folders = touched.folders();
+            if let Err(error) = sync_folders(folder, folders.iter().map(PathBuf::as_path), &first_existing) {
+                tally.fail_other(folder, None, &error);
+            }
         }
-        (_, Some(Kind::Bucket { bucket, .. })) => runtime()?.block_on(bucket.check_credentials()),
-        _ => Ok(()),
+        // Of a bucket, what had been listed by then.
+        let (found, ..) = inventory.found();
+        Ok(Report { seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
     }
-}
 
-/// True if the outputs replace their sources.
-pub(crate) fn is_in_place(inventory: &Inventory, errand: &Errand) -> Result<bool, Error> {
-    let work = errand.work.borrowed();
-    work.check_rekey()?;
-    let is_rekey = matches!(errand.work, Work::Rekey { .. });
-    if work.sealing().is_some_and(|format| format.is_chained()) {
-        return Err(Error::Chained);
+    /// What [`StoreJob::run`] would do, as far as what is at the destination decides that: which objects it would process
+    /// ([`Survey`]; [`Report::files`]), skip or fail at. Writes nothing, and reads no object.
+    ///
+    /// # Errors
+    /// As [`StoreJob::run`].
+    pub fn foresee(&self, inventory: &Inventory, observer: &dyn Observer) -> Result<(Report, Survey), Error> {
+        let (mut context, events) = self.context(inventory)?;
+        context.is_foreseen = true;
+        let objects = Objects { inventory, job: self };
+        let tally = Tally::new(&objects, observer);
+        let survey = process_all(context, inventory, events, &tally)?;
+        Ok((tally.report(inventory.found().0), survey))
     }
-    let Some(destination) = &errand.destination else { return Ok(false) };
-    let same_place = inventory.place().meets(destination);
-    if let Some(object) = inventory.single() {
-        // Single objects may go anywhere but onto themselves.
-        let Ok(true) = same_place else { return Ok(false) };
-        if errand.output_path(&object.path)? != object.path {
+
+    /// Refuses a contradictory job, as [`StoreJob::run`] does first, and a destination with objects (or files) under another key,
+    /// unless [`Job::allow_mixed_keys`] is set. To be called once before [`StoreJob::run`], which does not look for these.
+    ///
+    /// # Errors
+    /// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`];
+    /// [`Error::RekeyUnauthenticated`]; [`Error::Location`] for re-keying in place without leave to replace;
+    /// [`Error::OtherKey`] with the path of such an object; if the store cannot be reached.
+    pub fn check(&self, inventory: &Inventory) -> Result<(), Error> {
+        if self.is_in_place(inventory)? || self.job.allow_mixed_keys {
+            return Ok(());
+        }
+        self.find_other_key(inventory)?.map_or(Ok(()), |path| Err(Error::OtherKey.at(&path)))
+    }
+
+    /// What the tasks of a run share. Fails before any object is read if the job is contradictory, or if there are no
+    /// credentials for the destination's store.
+    fn context(&self, inventory: &Inventory) -> Result<(Context, UnboundedReceiver<TaskEvent>), Error> {
+        let is_in_place = self.is_in_place(inventory)?;
+        if let Some(Place(Kind::Bucket { bucket, .. })) = &self.destination {
+            // Who has listed a store has credentials for it.
+            let is_listed = matches!(&inventory.place().0, Kind::Bucket { bucket: source, .. } if source.scheme == bucket.scheme);
+            if !is_listed {
+                runtime()?.block_on(bucket.check_credentials())?;
+            }
+        }
+        Ok(Context::new(inventory, self, is_in_place))
+    }
+
+    /// True if the outputs replace their sources.
+    pub(crate) fn is_in_place(&self, inventory: &Inventory) -> Result<bool, Error> {
+        let job = &self.job;
+        job.work.check_rekey()?;
+        if job.work.sealing().is_some_and(|format| format.is_chained()) {
+            return Err(Error::Chained);
+        }
+        let Some(destination) = &self.destination else { return Ok(false) };
+        let same_place = inventory.place().meets(destination);
+        if let Some(object) = inventory.single() {
+            // Single objects may go anywhere but onto themselves.
+            let Ok(true) = same_place else { return Ok(false) };
+            if output_path(job, &object.path)? != object.path {
+                return Ok(false);
+            }
+        } else if !same_place? {
             return Ok(false);
         }
-    } else if !same_place? {
-        return Ok(false);
-    }
-    match (is_rekey && errand.suffix.is_empty(), errand.if_exists) {
-        (true, IfExists::Overwrite) => Ok(true),
-        (true, IfExists::Fail | IfExists::Skip) => Err(Error::Location {
-            reason: "source and destination are the same place; --if-exists overwrite re-keys it in place"
-                .to_owned(),
-        }),
-        (false, _) if inventory.single().is_some() => Err(Error::SameFile),
-        (false, _) => Err(Error::DestinationInsideSource),
-    }
-}
-
-/// Starts a task for each object, as many at once as the limits say.
-async fn drive(context: Arc<Context>, supply: Supply, mut stopped: watch::Receiver<bool>) {
-    let in_flight = Arc::new(Semaphore::new(context.errand.limits.objects.max(1)));
-    match supply {
-        Supply::Known(listing) => {
-            for object in &listing.objects {
-                if !start(&context, &in_flight, object.clone(), &stopped).await {
-                    return;
-                }
-            }
-        }
-        Supply::Pages(pages) => {
-            let (sender, mut listed) = mpsc::channel(AHEAD);
-            let mut feeder = JoinSet::new();
-            feeder.spawn(async move { pages.feed(&sender).await });
-            loop {
-                let found = tokio::select! {
-                    found = listed.recv() => found,
-                    _ = stopped.wait_for(|stopped| *stopped) => return,
-                };
-                let goes_on = match found {
-                    None => {
-                        if let Some(Err(error)) = feeder.join_next().await
-                            && error.is_panic()
-                        {
-                            context.tell(Told::Panicked(error.into_panic()));
-                        }
-                        return;
-                    }
-                    Some(Found::Object(object)) => start(&context, &in_flight, object, &stopped).await,
-                    Some(Found::Unlisted(unlisted)) => {
-                        context.tell(Told::Unlisted(unlisted));
-                        true
-                    }
-                };
-                if !goes_on {
-                    return;
-                }
-            }
+        let is_rekey = matches!(job.work, Work::Rekey { .. }) && job.suffix.is_empty();
+        match (is_rekey, job.if_exists) {
+            (true, IfExists::Overwrite) => Ok(true),
+            (true, IfExists::Fail | IfExists::Skip) => Err(LocationFault::SamePlace.into()),
+            (false, _) if inventory.single().is_some() => Err(Error::SameFile),
+            (false, _) => Err(Error::DestinationInsideSource),
         }
     }
 }
 
-/// Starts a task for an object as soon as it is its turn; false if the run is to stop.
-async fn start(
-    context: &Arc<Context>,
-    in_flight: &Arc<Semaphore>,
-    object: Object,
-    stopped: &watch::Receiver<bool>,
-) -> bool {
-    let Ok(turn) = Arc::clone(in_flight).acquire_owned().await else { return false };
-    if *stopped.borrow() {
-        return false;
-    }
-    let (context, mut stopped) = (Arc::clone(context), stopped.clone());
-    tokio::spawn(async move {
-        let processed = async {
-            match context.is_foreseen {
-                true => foresee_object(&context, &object).await,
-                false => process(&context, &object).await,
-            }
-        };
-        let processed = AssertUnwindSafe(processed).catch_unwind();
-        let ended = tokio::select! {
-            ended = processed => ended,
-            _ = stopped.wait_for(|stopped| *stopped) => Ok(Err(Error::Stopped)),
-        };
-        context.tell(match ended {
-            Ok(ended) => Told::Ended(object, ended, turn),
-            Err(panic) => Told::Panicked(panic),
-        });
+/// Starts the tasks and handles their events until the last has ended. Gives what was done.
+fn process_all(
+    context: Context,
+    inventory: &Inventory,
+    mut events: UnboundedReceiver<TaskEvent>,
+    tally: &Tally<'_, Object>,
+) -> Result<Survey, Error> {
+    let mut done = Survey::default();
+    let fail_unlisted = |done: &mut Survey, unlisted: &Unlisted| {
+        done.unlisted += 1;
+        tally.fail_other(&unlisted.path, None, &unlisted.error);
+    };
+    inventory.unlisted().iter().for_each(|unlisted| fail_unlisted(&mut done, unlisted));
+    let (stop, limits) = (Stop::new(tally), context.limits);
+    let (context, all, stopped) = (Arc::new(context), inventory.clone(), stop.subscribe());
+    runtime()?.spawn(async move {
+        let driven = AssertUnwindSafe(start_all(&context, &all, stopped)).catch_unwind().await;
+        driven.unwrap_or_else(|panic| context.send(TaskEvent::Panicked(panic)));
     });
-    true
+    let mut is_stopped = false;
+    loop {
+        let event = match is_stopped {
+            false => stop.block_on(events.recv()),
+            true => Ok(events.blocking_recv()),
+        };
+        match event {
+            Ok(None) => break,
+            Ok(Some(TaskEvent::Advanced(bytes))) => tally.advanced(bytes),
+            Ok(Some(TaskEvent::Ended(object, ended, turn))) => {
+                if matches!(ended, Ok(Ended::Done(_))) {
+                    done.count(&object, &limits);
+                }
+                tally.end_entry(object, ended);
+                drop(turn);
+            }
+            Ok(Some(TaskEvent::Unlisted(unlisted))) => fail_unlisted(&mut done, &unlisted),
+            Ok(Some(TaskEvent::Panicked(panic))) => resume_unwind(panic),
+            Err(Error::Stopped) => is_stopped = true,
+            Err(error) => return Err(error),
+        }
+    }
+    tally.release_held();
+    Ok(Survey { requests: inventory.requests(), ..done })
+}
+
+/// Starts a task for each object, as many at once as the limits say, until the run is to stop.
+async fn start_all(context: &Arc<Context>, inventory: &Inventory, stopped: watch::Receiver<bool>) {
+    let in_flight = Arc::new(Semaphore::new(context.limits.objects.max(1)));
+    let start = async |object| {
+        if let Ok(turn) = Arc::clone(&in_flight).acquire_owned().await {
+            tokio::spawn(run_task(Arc::clone(context), object, turn, stopped.clone()));
+        }
+    };
+    let start_each = async {
+        for object in inventory.objects() {
+            start(object.clone()).await;
+        }
+        let Some(pages) = &inventory.pages else { return };
+        let (sender, mut listed) = channel(AHEAD);
+        let start_listed = async {
+            while let Some(found) = listed.recv().await {
+                match found {
+                    Found::Object(object) => start(object).await,
+                    Found::Unlisted(unlisted) => context.send(TaskEvent::Unlisted(unlisted)),
+                }
+            }
+        };
+        join(pages.feed(sender), start_listed).await;
+    };
+    let mut is_stopped = stopped.clone();
+    tokio::select! {
+        biased;
+        _ = is_stopped.wait_for(|is_stopped| *is_stopped) => {}
+        () = start_each => {}
+    }
+}
+
+/// Processes an object until it has ended or the run is to stop.
+async fn run_task(
+    context: Arc<Context>,
+    object: Object,
+    turn: OwnedSemaphorePermit,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let processed = async {
+        match context.is_foreseen {
+            true => foresee_object(&context, &object).await,
+            false => process(&context, &object).await,
+        }
+    };
+    let ended = tokio::select! {
+        biased;
+        _ = stopped.wait_for(|is_stopped| *is_stopped) => Ok(Err(Error::Stopped)),
+        ended = AssertUnwindSafe(processed).catch_unwind() => ended,
+    };
+    context.send(match ended {
+        Ok(ended) => TaskEvent::Ended(object, ended, turn),
+        Err(panic) => TaskEvent::Panicked(panic),
+    });
 }
 
 /// 16 random hexadecimal digits.

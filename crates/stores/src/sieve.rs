@@ -1,4 +1,4 @@
-//! Keys that no path can stand for, taken out of a listing before the client sees it. The client refuses a whole page for
+//! Keys that cannot be paths, taken out of a listing before the client sees it. The client refuses a whole page for
 //! one of them, and anybody who may write to a bucket can put one there.
 //!
 //! ```text
@@ -7,11 +7,12 @@
 //! ```
 
 use bytes::Bytes;
+use cipherloom::internal::engine::lock;
 use object_store::path::Path as Key;
 use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::{BytesStart, Event};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Goes with a request for a page of a listing, and gathers what was taken out.
 #[derive(Debug, Clone, Default)]
@@ -30,13 +31,13 @@ impl Sieve {
     pub(crate) fn pass(&self, page: Bytes) -> Bytes {
         let sieved = std::str::from_utf8(&page).ok().and_then(sieve);
         let Some((kept, mut refused)) = sieved else { return page };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).append(&mut refused);
+        lock(&self.0).append(&mut refused);
         kept.into()
     }
 
     /// What was taken out.
     pub(crate) fn refused(&self) -> Vec<Refused> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.0))
     }
 }
 

@@ -1,20 +1,22 @@
 //! Where an output goes, whole or in parts: nowhere, a file without a name, a bucket.
 
-use crate::bucket::Bucket;
-use crate::cipher::blocking;
-use crate::existing::{self, Ended, Found};
-use crate::faults;
-use crate::provenance::Provenance;
+use crate::existing::{self, Found, Provenance, Settled};
+use crate::faults::{Refusal, ask};
+use crate::place::Bucket;
+use crate::runtime::blocking;
 use crate::upload::Upload;
 use bytes::Bytes;
-use cipherloom::{Draft, Error, IfExists};
+use cipherloom::{
+    Error, IfExists,
+    internal::{Draft, Ended, engine::lock},
+};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use object_store::path::Path as Key;
 use object_store::{PutMode, PutOptions, UpdateVersion};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// When an output may take its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,17 +34,17 @@ pub(crate) enum Condition {
 pub(crate) struct Touched(Mutex<BTreeSet<PathBuf>>);
 
 impl Touched {
-    /// An output stands at this path.
+    /// Notes the folder of the output at this path.
     fn note(&self, relative: &Path) {
         let folder = relative.parent().unwrap_or(Path::new(""));
-        let mut folders = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = lock(&self.0);
         if !folders.contains(folder) {
             folders.insert(folder.to_owned());
         }
     }
 
     pub(crate) fn folders(&self) -> BTreeSet<PathBuf> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *lock(&self.0))
     }
 }
 
@@ -71,7 +73,7 @@ const TRIES: usize = 3;
 
 impl Target {
     /// Before any work: whether the output is there. `None` if the work is to be done.
-    pub(crate) async fn look(&self, is_large: bool) -> Result<Option<Ended>, Error> {
+    pub(crate) async fn look(&self, is_large: bool) -> Result<Option<Settled>, Error> {
         match self {
             Target::File { root, relative, if_exists, touched } => {
                 let is_there = *if_exists != IfExists::Overwrite && Draft::is_there(root, relative);
@@ -79,13 +81,13 @@ impl Target {
                     IfExists::Skip if is_there => {
                         // The run that made it may have been stopped before its end.
                         touched.iter().for_each(|touched| touched.note(relative));
-                        Ok(Some(Ended::Skipped))
+                        Ok(Some(Settled::Ended(Ended::Skipped)))
                     }
                     IfExists::Fail if is_there => Err(Error::OutputExists),
                     _ => Ok(None),
                 }
             }
-            // A small object's conditional put tells soon enough.
+            // A small object's conditional put finds out soon enough.
             Target::Object { bucket, key, origin, condition: Condition::Create, if_exists }
                 if is_large || *if_exists == IfExists::Skip =>
             {
@@ -100,15 +102,14 @@ impl Target {
 
     /// Writes a whole output. Where it replaces what was read, `generation` is that one's, if the store gave it: Google
     /// Cloud Storage compares nothing else when it writes.
-    pub(crate) async fn put(&self, bytes: Bytes, generation: Option<String>) -> Result<Ended, Error> {
-        let len = bytes.len() as u64;
+    pub(crate) async fn put(&self, bytes: Bytes, generation: Option<String>) -> Result<Settled, Error> {
+        let done = Settled::Ended(Ended::Done(bytes.len() as u64));
         match self {
-            Target::Nowhere => Ok(Ended::Done(len)),
+            Target::Nowhere => Ok(done),
             Target::File { .. } => {
                 let mut sink = self.begin().await?;
                 sink.part(bytes).await?;
-                sink.finish().await?;
-                Ok(Ended::Done(len))
+                sink.finish().await
             }
             Target::Object { bucket, key, origin, condition, .. } => {
                 let mode = match condition {
@@ -122,30 +123,29 @@ impl Target {
                 let mut tries = 0;
                 loop {
                     tries += 1;
-                    let sent = bucket.store.put_opts(key, bytes.clone().into(), options.clone()).await;
-                    let Err(fault) = sent else { return Ok(Ended::Done(len)) };
+                    let sent = ask(bucket.store.put_opts(key, bytes.clone().into(), options.clone())).await;
+                    let Err(refusal) = sent else { return Ok(done) };
                     let found = existing::look(bucket, key).await.ok().flatten();
-                    let is_race = found.is_none() && faults::is_condition(&fault) && tries < TRIES;
+                    let is_race = found.is_none() && refusal.is_condition() && tries < TRIES;
                     if !is_race {
-                        return self.settle(&fault, found, len);
+                        return self.settle(refusal, found, done);
                     }
                 }
             }
         }
     }
 
-    /// A refused or unanswered put, and what stands at its key now.
-    fn settle(&self, fault: &object_store::Error, found: Option<Found>, len: u64) -> Result<Ended, Error> {
+    /// Settles a put that was refused or not answered, by what is at its key now. `done`: what it means if this run has
+    /// written that.
+    fn settle(&self, refusal: Refusal, found: Option<Found>, done: Settled) -> Result<Settled, Error> {
         let Target::Object { origin, condition, if_exists, .. } = self else {
-            return Err(faults::of("write the output", fault));
+            return Err(refusal.of("write the output"));
         };
         match (found, condition) {
-            (Some(found), _) if found.is_ours(origin) => Ok(Ended::Done(len)),
-            (_, Condition::Replace(_)) if faults::is_condition(fault) => Err(Error::SourceChanged),
-            (Some(found), Condition::Create) if faults::is_condition(fault) => {
-                found.judge(origin, *if_exists)
-            }
-            _ => Err(faults::of("write the output", fault)),
+            (Some(found), _) if found.is_ours(origin) => Ok(done),
+            (_, Condition::Replace(_)) if refusal.is_condition() => Err(Error::SourceChanged),
+            (Some(found), Condition::Create) if refusal.is_condition() => found.judge(origin, *if_exists),
+            _ => Err(refusal.of("write the output")),
         }
     }
 
@@ -166,7 +166,7 @@ impl Target {
     }
 }
 
-/// An output in parts, on its way. Nothing bears its name before [`Sink::finish`].
+/// An output that is being written in parts. It has no name before [`Sink::finish`].
 pub(crate) struct Sink {
     target: Target,
     way: Way,
@@ -198,41 +198,37 @@ impl Sink {
     ///
     /// # Panics
     /// If a part is still being written: the output would be incomplete.
-    pub(crate) async fn finish(&mut self) -> Result<Ended, Error> {
-        let len = self.len;
-        match std::mem::replace(&mut self.way, Way::Nowhere) {
-            Way::Nowhere => Ok(Ended::Done(len)),
-            Way::File(draft) => {
-                let Target::File { relative, touched, .. } = &self.target else {
-                    return Err(Error::NeitherFileNorFolder);
-                };
-                let durable = touched.is_some();
+    pub(crate) async fn finish(&mut self) -> Result<Settled, Error> {
+        let done = Settled::Ended(Ended::Done(self.len));
+        match (std::mem::replace(&mut self.way, Way::Nowhere), &self.target) {
+            (Way::File(draft), Target::File { relative, touched, .. }) => {
                 let draft =
                     Arc::into_inner(draft).expect("all parts are written before the output is finished");
-                blocking(move || {
-                    if durable {
+                let is_durable = touched.is_some();
+                let named = blocking(move || {
+                    if is_durable {
                         draft.sync()?;
                     }
                     draft.publish()
-                })
-                .await
-                .map_err(Error::of_destination)?;
+                });
+                named.await.map_err(Error::of_destination)?;
                 touched.iter().for_each(|touched| touched.note(relative));
-                Ok(Ended::Done(len))
             }
-            Way::Object(mut upload) => {
-                let Err(fault) = upload.complete().await else { return Ok(Ended::Done(len)) };
-                let found = upload.look().await.ok().flatten();
-                let ended = self.target.settle(&fault, found, len);
-                if !matches!(ended, Ok(Ended::Done(_))) {
+            (Way::Object(mut upload), target @ Target::Object { bucket, key, .. }) => {
+                let Err(refusal) = upload.complete().await else { return Ok(done) };
+                let found = existing::look(bucket, key).await.ok().flatten();
+                let settled = target.settle(refusal, found, done);
+                if !matches!(settled, Ok(Settled::Ended(Ended::Done(_)))) {
                     upload.abort().await;
                 }
-                ended
+                return settled;
             }
+            _ => {}
         }
+        Ok(done)
     }
 
-    /// What is left to tell the store if the output is given up.
+    /// The upload to abort if the output is given up.
     pub(crate) fn into_upload(self) -> Option<Upload> {
         match self.way {
             Way::Object(upload) => Some(upload),
@@ -260,10 +256,13 @@ mod tests {
             |target: &Target| runtime().unwrap().block_on(target.put(Bytes::from_static(b"text"), None));
         let look = |target: &Target| runtime().unwrap().block_on(target.look(false));
         for relative in ["top", "a/b/deep", "a/b/other"] {
-            assert!(matches!(put(&target(relative, IfExists::Fail)), Ok(Ended::Done(4))));
+            assert!(matches!(put(&target(relative, IfExists::Fail)), Ok(Settled::Ended(Ended::Done(4)))));
         }
         assert_eq!(touched.folders(), ["", "a/b"].map(PathBuf::from).into());
-        assert!(matches!(look(&target("a/b/deep", IfExists::Skip)), Ok(Some(Ended::Skipped))));
+        assert!(matches!(
+            look(&target("a/b/deep", IfExists::Skip)),
+            Ok(Some(Settled::Ended(Ended::Skipped)))
+        ));
         assert!(matches!(look(&target("a/b/deep", IfExists::Fail)), Err(Error::OutputExists)));
         assert!(matches!(look(&target("a/b/deep", IfExists::Overwrite)), Ok(None)));
         assert_eq!(touched.folders(), [PathBuf::from("a/b")].into());

@@ -1,24 +1,19 @@
 //! Reading a source, all of it or a range, in the version that was listed: what changed since fails.
 
-use crate::cipher::blocking;
-use crate::faults;
-use crate::listing::Object;
-use crate::place::{Kind, Place};
+use crate::faults::{Refusal, ask};
+use crate::inventory::{Inventory, Object};
+use crate::place::Kind;
+use crate::runtime::blocking;
 use bytes::Bytes;
-use cipherloom::{Error, SourceFile, Tree};
+use cipherloom::{
+    Error,
+    internal::{Pieces, SourceFile, Tree, Work},
+};
 use object_store::{Attributes, GetOptions, GetRange};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where objects are read.
-#[derive(Debug, Clone)]
-pub(crate) struct Home {
-    pub(crate) place: Place,
-    /// The files, if it is a folder.
-    pub(crate) tree: Option<Arc<Tree>>,
-}
-
-/// What was read, and what the store told with it; of a file, nothing.
+/// Bytes that were read, and what the store says of the object; of a file, nothing.
 pub(crate) struct Read {
     pub(crate) bytes: Bytes,
     pub(crate) attributes: Attributes,
@@ -27,10 +22,10 @@ pub(crate) struct Read {
 }
 
 /// Reads `range`.
-pub(crate) async fn read(home: &Home, object: &Object, range: Range<u64>) -> Result<Read, Error> {
-    match &home.place.0 {
+pub(crate) async fn read(inventory: &Inventory, object: &Object, range: Range<u64>) -> Result<Read, Error> {
+    match &inventory.place.0 {
         Kind::Folder(_) => {
-            let (tree, entry) = entry(home, object)?;
+            let (tree, entry) = entry(inventory, object)?;
             let bytes = blocking(move || {
                 let len = usize::try_from(range.end - range.start).map_err(|_| Error::SourceChanged)?;
                 let file = SourceFile::open(&tree, &tree.entries[entry])?;
@@ -50,19 +45,16 @@ pub(crate) async fn read(home: &Home, object: &Object, range: Range<u64>) -> Res
                 range: (!is_whole).then(|| GetRange::Bounded(range.clone())),
                 ..GetOptions::default()
             };
-            let refused = |fault: object_store::Error| {
-                if faults::is_condition(&fault) {
-                    Error::SourceChanged
-                } else {
-                    faults::of("read the object", &fault)
-                }
+            let refused = |refusal: Refusal| match refusal.is_condition() {
+                true => Error::SourceChanged,
+                false => refusal.of("read the object"),
             };
-            let found = bucket.store.get_opts(&key, options).await.map_err(refused)?;
+            let found = ask(bucket.store.get_opts(&key, options)).await.map_err(refused)?;
             if found.meta.size != object.size {
                 return Err(Error::SourceChanged);
             }
             let (attributes, generation) = (found.attributes.clone(), found.meta.version.clone());
-            let bytes = found.bytes().await.map_err(refused)?;
+            let bytes = ask(found.bytes()).await.map_err(refused)?;
             match (bytes.len() as u64).cmp(&(range.end - range.start)) {
                 std::cmp::Ordering::Less => Err(Error::SourceShrank),
                 std::cmp::Ordering::Equal => Ok(Read { bytes, attributes, generation }),
@@ -72,16 +64,32 @@ pub(crate) async fn read(home: &Home, object: &Object, range: Range<u64>) -> Res
     }
 }
 
+/// Reads the beginning that [`Pieces::begin`] wants to see, of which `head` is there. age's headers have any length.
+pub(crate) async fn read_head(
+    inventory: &Inventory,
+    object: &Object,
+    work: &Work,
+    mut head: Bytes,
+) -> Result<Bytes, Error> {
+    loop {
+        let wanted = (Pieces::head_len(work, &head) as u64).min(object.size);
+        if wanted <= head.len() as u64 {
+            return Ok(head);
+        }
+        head = read(inventory, object, 0..wanted).await?.bytes;
+    }
+}
+
 /// When all is read: whether the file is still what was listed. A bucket's object was asked for in its version each time.
-pub(crate) async fn check_unchanged(home: &Home, object: &Object) -> Result<(), Error> {
-    if home.tree.is_none() {
+pub(crate) async fn check_unchanged(inventory: &Inventory, object: &Object) -> Result<(), Error> {
+    if inventory.listing.tree.is_none() {
         return Ok(());
     }
-    let (tree, entry) = entry(home, object)?;
+    let (tree, entry) = entry(inventory, object)?;
     blocking(move || SourceFile::open(&tree, &tree.entries[entry])?.check_unchanged()).await
 }
 
-fn entry(home: &Home, object: &Object) -> Result<(Arc<Tree>, usize), Error> {
-    let tree = home.tree.as_ref().map(Arc::clone);
+fn entry(inventory: &Inventory, object: &Object) -> Result<(Arc<Tree>, usize), Error> {
+    let tree = inventory.listing.tree.clone();
     tree.zip(object.entry.map(|entry| entry as usize)).ok_or(Error::NeitherFileNorFolder)
 }

@@ -1,44 +1,45 @@
 //! A large object in parts, which no one sees before all of them are there.
 //!
 //! ```text
-//! S3          parts ─> completion with If-None-Match: * or If-Match     (conditions.rs)
+//! S3          parts ─> completion with If-None-Match: * or If-Match
 //! GCS, Azure  parts ─> a temporary key ─> copy if not exists ─> delete the temporary one
 //!             parts ─> the final key, where replacing is allowed        (completion is atomic)
 //! ```
+//!
+//! The client has no condition for the completion of an upload yet, so [`crate::wire`] adds the header when the request
+//! leaves (Amazon S3, "Conditional writes"). S3 does not ask for that header to be signed: only `host`, content and
+//! `x-amz-…` are.
 
-use crate::bucket::Bucket;
-use crate::conditions::Conditions;
-use crate::existing;
-use crate::faults;
-use crate::provenance::{Provenance, version};
+use crate::existing::{Provenance, version};
+use crate::faults::{Refusal, ask};
+use crate::place::Bucket;
 use crate::sink::Condition;
 use bytes::Bytes;
-use cipherloom::Error;
+use cipherloom::{Error, internal::location::Scheme};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use object_store::aws::AmazonS3;
-use object_store::multipart::{MultipartStore, PartId};
+use http::header::{HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
+use object_store::client::HttpRequest;
 use object_store::path::Path as Key;
 use object_store::{
-    CopyMode, CopyOptions, Error as Fault, MultipartUpload, ObjectStoreExt, PutMultipartOptions,
+    CopyMode, CopyOptions, Error as ClientError, MultipartUpload, ObjectStoreExt, PutMultipartOptions,
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-/// A multipart upload on its way.
+tokio::task_local! {
+    /// The condition of the upload that is being completed.
+    static HEADER: Option<(HeaderName, HeaderValue)>;
+}
+
+/// A multipart upload in progress.
 pub(crate) struct Upload {
     bucket: Arc<Bucket>,
     key: Key,
     condition: Condition,
-    way: Way,
+    parts: Box<dyn MultipartUpload>,
+    /// Where the parts go first, if the store knows no conditions for uploads.
+    staging: Option<Key>,
 }
-
-enum Way {
-    Conditional { store: Arc<AmazonS3>, conditions: Conditions, id: String, parts: Parts, next: usize },
-    Staged { upload: Box<dyn MultipartUpload>, staging: Option<Key> },
-}
-
-/// Part numbers and what the store answered to each, in the order of their arrival.
-type Parts = Arc<Mutex<Vec<(usize, PartId)>>>;
 
 impl Upload {
     pub(crate) async fn begin(
@@ -47,113 +48,69 @@ impl Upload {
         origin: &Provenance,
         condition: Condition,
     ) -> Result<Upload, Error> {
-        let refused = |fault| faults::of("begin the upload", &fault);
         let options =
             PutMultipartOptions { attributes: origin.attributes(), ..PutMultipartOptions::default() };
-        let way = if let Some((store, conditions)) = &bucket.s3 {
-            let id = store.create_multipart_opts(key, options).await.map_err(refused)?;
-            match &condition {
-                Condition::Create => conditions.create(&id),
-                Condition::Replace(e_tag) => conditions.replace(&id, e_tag),
-                Condition::Overwrite => {}
-            }
-            let (store, conditions) = (Arc::clone(store), conditions.clone());
-            Way::Conditional { store, conditions, id, parts: Parts::default(), next: 0 }
-        } else {
-            let staging = match condition {
-                Condition::Create => Some(staging_key(bucket)?),
-                Condition::Replace(_) | Condition::Overwrite => None,
-            };
-            let to = staging.as_ref().unwrap_or(key);
-            let upload = bucket.store.put_multipart_opts(to, options).await.map_err(refused)?;
-            Way::Staged { upload, staging }
-        };
-        Ok(Upload { bucket: Arc::clone(bucket), key: key.clone(), condition, way })
+        let is_staged = bucket.scheme != Scheme::S3 && condition == Condition::Create;
+        // Beside the outputs: a bucket's rules go by prefix.
+        let staging_key = || bucket.key(&format!(".cipherloom-{}", crate::run::random()?));
+        let staging = is_staged.then(staging_key).transpose()?;
+        let begun = ask(bucket.store.put_multipart_opts(staging.as_ref().unwrap_or(key), options)).await;
+        let parts = begun.map_err(|refusal| refusal.of("begin the upload"))?;
+        Ok(Upload { bucket: Arc::clone(bucket), key: key.clone(), condition, parts, staging })
     }
 
     /// Sends the next part. The order of the calls is that of the parts; the futures may run at the same time.
     pub(crate) fn part(&mut self, bytes: Bytes) -> BoxFuture<'static, Result<(), Error>> {
-        let refused = |fault| faults::of("write a part of the output", &fault);
-        match &mut self.way {
-            Way::Conditional { store, id, parts, next, .. } => {
-                let number = *next;
-                *next += 1;
-                let (store, key, id, parts) =
-                    (Arc::clone(store), self.key.clone(), id.clone(), Arc::clone(parts));
-                async move {
-                    let part = store.put_part(&key, &id, number, bytes.into()).await.map_err(refused)?;
-                    parts.lock().unwrap_or_else(PoisonError::into_inner).push((number, part));
-                    Ok(())
-                }
-                .boxed()
-            }
-            Way::Staged { upload, .. } => {
-                upload.put_part(bytes.into()).map(move |sent| sent.map_err(refused)).boxed()
-            }
-        }
+        let refused = |refusal: Refusal| refusal.of("write a part of the output");
+        ask(self.parts.put_part(bytes.into())).map(move |sent| sent.map_err(refused)).boxed()
     }
 
     /// Makes the whole object appear under its key, if the condition holds.
-    pub(crate) async fn complete(&mut self) -> Result<(), Fault> {
-        match &mut self.way {
-            Way::Conditional { store, conditions, id, parts, .. } => {
-                // A store that knows no conditions here would replace without a word: look, at the last moment.
-                if self.condition == Condition::Create && self.bucket.store.head(&self.key).await.is_ok() {
-                    return Err(Fault::AlreadyExists {
-                        path: self.key.to_string(),
-                        source: "an object bears the key".into(),
-                    });
-                }
-                let mut parts = std::mem::take(&mut *parts.lock().unwrap_or_else(PoisonError::into_inner));
-                parts.sort_by_key(|(number, _)| *number);
-                let parts = parts.into_iter().map(|(_, part)| part).collect();
-                store.complete_multipart(&self.key, id, parts).await?;
-                conditions.forget(id);
-                Ok(())
+    pub(crate) async fn complete(&mut self) -> Result<(), Refusal> {
+        let store = &self.bucket.store;
+        if self.bucket.scheme == Scheme::S3 {
+            // A store that knows no conditions here would replace without a word: look, at the last moment.
+            if self.condition == Condition::Create && store.head(&self.key).await.is_ok() {
+                let (path, source) = (self.key.to_string(), "an object bears the key".into());
+                return Err(ClientError::AlreadyExists { path, source }.into());
             }
-            Way::Staged { upload, staging } => {
-                // Azure quotes ETags in headers and not in listings.
-                if let Condition::Replace(e_tag) = &self.condition
-                    && self.bucket.store.head(&self.key).await?.e_tag.as_deref().map(version)
-                        != Some(version(e_tag))
-                {
-                    let source = "the object is another one now".into();
-                    return Err(Fault::Precondition { path: self.key.to_string(), source });
-                }
-                upload.complete().await?;
-                if let Some(staging) = staging {
-                    let options = CopyOptions::new().with_mode(CopyMode::Create);
-                    let copied = self.bucket.store.copy_opts(staging, &self.key, options).await;
-                    // A temporary object that stays is a nuisance; the output is what counts.
-                    let _ = self.bucket.store.delete(staging).await;
-                    copied?;
-                }
-                Ok(())
+        } else if let Condition::Replace(e_tag) = &self.condition {
+            // Azure quotes ETags in headers and not in listings.
+            let found = ask(store.head(&self.key)).await?;
+            if found.e_tag.as_deref().map(version) != Some(version(e_tag)) {
+                let (path, source) = (self.key.to_string(), "the object is another one now".into());
+                return Err(ClientError::Precondition { path, source }.into());
             }
         }
+        let header = match &self.condition {
+            _ if self.bucket.scheme != Scheme::S3 => None,
+            Condition::Create => Some((IF_NONE_MATCH, HeaderValue::from_static("*"))),
+            Condition::Replace(e_tag) => HeaderValue::from_str(e_tag).ok().map(|e_tag| (IF_MATCH, e_tag)),
+            Condition::Overwrite => None,
+        };
+        HEADER.scope(header, ask(self.parts.complete())).await?;
+        if let Some(staging) = &self.staging {
+            let options = CopyOptions::new().with_mode(CopyMode::Create);
+            let copied = ask(store.copy_opts(staging, &self.key, options)).await;
+            // A temporary object that stays is a nuisance; the output is what counts.
+            let _ = store.delete(staging).await;
+            copied?;
+        }
+        Ok(())
     }
 
-    /// Gives up: the store forgets the parts.
+    /// Gives up: the store forgets the parts, by its own rules where this does not reach it.
     pub(crate) async fn abort(mut self) {
-        // The store drops parts by its own rules where this does not reach it.
-        match &mut self.way {
-            Way::Conditional { store, conditions, id, .. } => {
-                conditions.forget(id);
-                let _ = store.abort_multipart(&self.key, id).await;
-            }
-            Way::Staged { upload, .. } => {
-                let _ = upload.abort().await;
-            }
-        }
-    }
-
-    /// What stands at the key, after a completion whose end is not known.
-    pub(crate) async fn look(&mut self) -> Result<Option<existing::Found>, Error> {
-        existing::look(&self.bucket, &self.key).await
+        let _ = self.parts.abort().await;
     }
 }
 
-/// Beside the outputs: a bucket's rules go by prefix.
-fn staging_key(bucket: &Bucket) -> Result<Key, Error> {
-    bucket.key(&format!(".cipherloom-{}", crate::run::random()?))
+/// Adds the condition to a request that completes an upload.
+pub(crate) fn add_condition(request: &mut HttpRequest) {
+    let query = request.uri().query().unwrap_or_default();
+    let is_completion = request.method() == http::Method::POST
+        && url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "uploadId");
+    if is_completion && let Ok(Some((name, value))) = HEADER.try_with(Clone::clone) {
+        request.headers_mut().insert(name, value);
+    }
 }

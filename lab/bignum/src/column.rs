@@ -35,6 +35,21 @@ impl Column {
     }
 }
 
+/// Hands the carry on through the columns of a whole product, whose top word has none.
+#[inline]
+pub(crate) fn save_all<'a>(columns: impl Iterator<Item = &'a Column>, product: &mut [u32]) {
+    let (top, words) = product.split_last_mut().expect("a product has at least two words");
+    // What is carried to the next column, and the high halves of the column before: two sums that no column's own wait for.
+    let (mut carry, mut high) = (0u64, 0u64);
+    for (word, column) in words.iter_mut().zip(columns) {
+        carry += column.low + high;
+        high = column.high;
+        *word = carry as u32;
+        carry >>= 32;
+    }
+    *top = (carry + high) as u32;
+}
+
 /// The sum of every `a[i] * b[k - i]`.
 #[inline]
 pub(crate) fn sum(a: &[u32], b: &[u32], k: usize) -> Column {

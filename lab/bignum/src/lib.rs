@@ -10,9 +10,12 @@
 //! Method             the two published ways to share one product among threads
 //!   TwoHalves (2x)     columns 0..n and n..2n-1, then the first half's carry into the second
 //!   Columns   (Mx)     any number of shares of independent columns, then one serial pass of carries
+//! vector::VectorMultiplier   the same sums for many columns at once in vector registers
 //! threads::Threads   who computes the shares: threads spawned for each product, or a pool that spins, then parks
 //! batch::multiply    threads over many products, each of them serial
 //! lanes::LaneMultiplier  28-bit digits, eight columns at once in vector registers: the delayed carry where it pays today
+//! montgomery::Modulus    Montgomery multiplication by the same columns
+//! curve::multiply_all    scalar multiplication on Curve25519, a point in every vector lane
 //! ```
 //!
 //! Integers are little-endian slices of 32-bit words. Both operands have n words and the product 2n: leading zero words
@@ -21,12 +24,15 @@
 
 pub mod batch;
 mod column;
+pub mod curve;
 pub mod lanes;
 mod method;
+pub mod montgomery;
 pub mod serial;
 pub mod threads;
+pub mod vector;
 
-pub use method::{Method, Part};
+pub use method::{Method, Part, Sums};
 
 /// The longest operands whose column sums fit the accumulators: each sums at most this many halves of 32 bits, and the
 /// carry of the column before.

@@ -8,11 +8,19 @@
 //! (Mx)        join:   one pass over all columns that hands the carry on
 //! ```
 //!
-//! The printed pseudo-code of both has slips. Here 2x hands over the accumulators as they stand *after* the last save of
-//! part 0 and lets their carry ripple through the top word; Mx finds a column's first row from its number alone, so that
-//! no counter is shared.
+//! The printed pseudo-code of both has slips, step by step:
+//!
+//! | step | as printed it | here |
+//! |---|---|---|
+//! | 2x, end of the first half | hands over accumulators that are private to a thread | hands over the two that are unsaved *after* the last shift: the lowest ones |
+//! | 2x, correction | adds one of them at word n and stops | adds them at words n and n + 1 and ripples through word 2n - 1 inclusive |
+//! | 2x, top word | is left to the correction | comes from the second half's last accumulator |
+//! | 2x, n = 1 | reads a second column that does not exist | has an empty second half |
+//! | Mx, start of a column | counts rows with a counter that threads share | computes the first row, k - n + 1, from the column alone |
+//! | Mx, pass of carries | drops the carry between the sums of halves | adds low to low and high to high, with both carries, and shifts |
 
 use crate::column::{self, Column};
+use crate::vector;
 use std::ops::Range;
 
 /// How a product is shared.
@@ -31,6 +39,17 @@ pub struct Part {
     words: Vec<u32>,
     /// TwoHalves, part 0: the accumulators handed over. Columns: one for each column.
     columns: Vec<Column>,
+    /// Room for sums in vector registers.
+    extended: Vec<u64>,
+}
+
+/// How the partial products of columns are summed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sums {
+    /// One after the other, as published.
+    Plain,
+    /// Many columns at once in vector registers.
+    Vector,
 }
 
 impl Method {
@@ -53,22 +72,40 @@ impl Method {
     }
 
     /// Computes part `index` of `parts`.
-    pub(crate) fn compute(self, a: &[u32], b: &[u32], index: usize, parts: usize, part: &mut Part) {
+    pub(crate) fn compute(
+        self,
+        sums: Sums,
+        a: &[u32],
+        b: &[u32],
+        index: usize,
+        parts: usize,
+        part: &mut Part,
+    ) {
         let n = a.len();
         part.words.clear();
         part.columns.clear();
-        match self {
-            Method::TwoHalves if index == 0 => {
-                let carry = save_words(a, b, 0..n, &mut part.words);
-                part.columns.push(carry);
+        let columns = match self {
+            Method::TwoHalves if index == 0 => 0..n,
+            Method::TwoHalves => n..2 * n - 1,
+            Method::Columns => share(n, index, parts),
+        };
+        match sums {
+            Sums::Plain => part.columns.extend(columns.map(|k| column::sum(a, b, k))),
+            Sums::Vector => {
+                vector::sum_columns(a, b, columns, &mut part.extended, &mut part.columns);
             }
-            Method::TwoHalves => {
-                let mut carry = save_words(a, b, n..2 * n - 1, &mut part.words);
+        }
+        if self == Method::TwoHalves {
+            let mut carry = Column::default();
+            for column in &part.columns {
+                carry.add(*column);
                 part.words.push(carry.save());
             }
-            Method::Columns => {
-                let share = share(n, index, parts);
-                part.columns.extend(share.map(|k| column::sum(a, b, k)));
+            part.columns.clear();
+            if index == 0 {
+                part.columns.push(carry);
+            } else {
+                part.words.push(carry.save());
             }
         }
     }
@@ -86,26 +123,10 @@ impl Method {
                 }
             }
             Method::Columns => {
-                let (top, words) = product.split_last_mut().expect("a product has at least two words");
-                let mut carry = Column::default();
-                let columns = parts.flat_map(|part| &part.columns);
-                for (word, column) in words.iter_mut().zip(columns) {
-                    carry.add(*column);
-                    *word = carry.save();
-                }
-                *top = carry.save();
+                column::save_all(parts.flat_map(|part| &part.columns), product);
             }
         }
     }
-}
-
-fn save_words(a: &[u32], b: &[u32], columns: Range<usize>, words: &mut Vec<u32>) -> Column {
-    let mut carry = Column::default();
-    for k in columns {
-        carry.add(column::sum(a, b, k));
-        words.push(carry.save());
-    }
-    carry
 }
 
 /// Adds a column at the first of `words` and carries on until nothing is left. For n = 1 the second accumulator has no

@@ -4,7 +4,8 @@
 use cipherloom_bignum::batch::{self, Each};
 use cipherloom_bignum::lanes::LaneMultiplier;
 use cipherloom_bignum::threads::{Alone, Pool, Spawned, Threads};
-use cipherloom_bignum::{Method, serial};
+use cipherloom_bignum::vector::VectorMultiplier;
+use cipherloom_bignum::{Method, Sums, serial};
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
@@ -69,6 +70,12 @@ fn serial_products() {
 }
 
 #[test]
+fn vector_products() {
+    let mut vector = VectorMultiplier::new();
+    check("vector", |a, b, product| vector.multiply(a, b, product));
+}
+
+#[test]
 fn lane_products() {
     let mut lanes = LaneMultiplier::new();
     check("lanes", |a, b, product| lanes.multiply(a, b, product));
@@ -97,8 +104,10 @@ fn products_on_threads_of_every_kind() {
         ];
         for kind in kinds {
             for method in [Method::TwoHalves, Method::Columns] {
-                let name = format!("{} {}, {threads} threads", kind.name(), method.name());
-                check(&name, |a, b, product| kind.multiply(method, a, b, product));
+                for sums in [Sums::Plain, Sums::Vector] {
+                    let name = format!("{} {}, {sums:?}, {threads} threads", kind.name(), method.name());
+                    check(&name, |a, b, product| kind.multiply(method, sums, a, b, product));
+                }
             }
         }
     }
@@ -130,8 +139,10 @@ proptest! {
         prop_assert_eq!(&product, &wanted);
         LaneMultiplier::new().multiply(&a, &b, &mut product);
         prop_assert_eq!(&product, &wanted);
+        VectorMultiplier::new().multiply(&a, &b, &mut product);
+        prop_assert_eq!(&product, &wanted);
         for method in [Method::TwoHalves, Method::Columns] {
-            Alone::new(threads).multiply(method, &a, &b, &mut product);
+            Alone::new(threads).multiply(method, Sums::Vector, &a, &b, &mut product);
             prop_assert_eq!(&product, &wanted);
         }
     }

@@ -1,5 +1,6 @@
 // The maze's automaton for graphics devices: WebGPU in a browser, wgpu in the lab. One source in four files, which both
-// join in this order: cells.wgsl, branches.wgsl, selects.wgsl, frames.wgsl.
+// join in this order: cells.wgsl, branches.wgsl, selects.wgsl, frames.wgsl. With fragments.wgsl as the last it is the
+// published form, of which WebGL's text is made (fragments.glsl).
 //
 // The rules with their reasons stand in lab/src/experiments/maze/ (cell.rs, grow.rs, solve.rs), and every frame must be the
 // same there and here, bit for bit. Each rule has two forms, as the publication had: in (A) branches and early returns, where
@@ -18,15 +19,7 @@ struct Frame {
   unused: u32,
 }
 
-struct Status {
-  unfinished: atomic<u32>,  // 1 after a frame that reports, if cells are still to change
-  arrived: atomic<u32>,     // dots: one more than the frame in which the trail came to the start
-}
-
-@group(0) @binding(0) var<storage, read> before: array<u32>;
-@group(0) @binding(1) var<storage, read_write> after: array<u32>;
 @group(0) @binding(2) var<uniform> frame: Frame;
-@group(0) @binding(3) var<storage, read_write> status: Status;
 
 // Kinds, bits 0 to 2 of a cell.
 const FLOOR = 0u;
@@ -59,15 +52,6 @@ fn sides(up: bool, right: bool, down: bool, left: bool) -> u32 {
   return select(0u, 1u, up) | select(0u, 2u, right) | select(0u, 4u, down) | select(0u, 8u, left);
 }
 
-// PCG4D (Jarzynski, Olano, "Hash Functions for GPU Rendering", JCGT 9(3), 2020).
-fn random(x: u32, y: u32) -> vec4<u32> {
-  var v = vec4<u32>(x, y, frame.number, frame.seed) * 1664525u + 1013904223u;
-  v.x += v.y * v.w; v.y += v.z * v.x; v.z += v.x * v.y; v.w += v.y * v.z;
-  v ^= v >> vec4<u32>(16u);
-  v.x += v.y * v.w; v.y += v.z * v.x; v.z += v.x * v.y; v.w += v.y * v.z;
-  return v;
-}
-
 fn is_finishing() -> bool { return frame.number >= frame.finish; }
 
 fn is_border(x: u32, y: u32) -> bool {
@@ -76,12 +60,6 @@ fn is_border(x: u32, y: u32) -> bool {
 
 fn is_start(x: u32, y: u32) -> bool { return x == 1u && y == 1u; }
 fn is_goal(x: u32, y: u32) -> bool { return x == frame.width - 2u && y == frame.height - 2u; }
-
-// Beyond the border there are walls.
-fn cell_at(x: u32, y: u32) -> u32 {
-  if (x >= frame.width || y >= frame.height) { return WALL; }
-  return before[y * frame.width + x];
-}
 
 fn look_around(x: u32, y: u32) -> Around {
   return Around(cell_at(x, y - 1u), cell_at(x + 1u, y), cell_at(x, y + 1u), cell_at(x - 1u, y));

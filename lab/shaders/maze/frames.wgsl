@@ -1,6 +1,30 @@
 // One dispatch makes one frame: all cells are read from `before` and written to `after`, one invocation each. An entry point
 // for each rule in each form.
 
+struct Status {
+  unfinished: atomic<u32>,  // 1 after a frame that reports, if cells are still to change
+  arrived: atomic<u32>,     // dots: one more than the frame in which the trail came to the start
+}
+
+@group(0) @binding(0) var<storage, read> before: array<u32>;
+@group(0) @binding(1) var<storage, read_write> after: array<u32>;
+@group(0) @binding(3) var<storage, read_write> status: Status;
+
+// Beyond the border there are walls.
+fn cell_at(x: u32, y: u32) -> u32 {
+  if (x >= frame.width || y >= frame.height) { return WALL; }
+  return before[y * frame.width + x];
+}
+
+// PCG4D (Jarzynski, Olano, "Hash Functions for GPU Rendering", JCGT 9(3), 2020).
+fn random(x: u32, y: u32) -> vec4<u32> {
+  var v = vec4<u32>(x, y, frame.number, frame.seed) * 1664525u + 1013904223u;
+  v.x += v.y * v.w; v.y += v.z * v.x; v.z += v.x * v.y; v.w += v.y * v.z;
+  v ^= v >> vec4<u32>(16u);
+  v.x += v.y * v.w; v.y += v.z * v.x; v.z += v.x * v.y; v.w += v.y * v.z;
+  return v;
+}
+
 fn report_if(goes_on: bool) {
   if (frame.report != 0u && goes_on) { atomicStore(&status.unfinished, 1u); }
 }

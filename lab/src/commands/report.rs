@@ -1,5 +1,6 @@
 //! `cipherloom-lab report`: a folder of records becomes one page.
 
+use crate::experiments::answer_again;
 use crate::output::{count, print};
 use crate::record::{Record, RecordError};
 use crate::report;
@@ -23,9 +24,11 @@ pub struct Options {
 /// # Errors
 /// If the folder cannot be listed or has no records, or the page cannot be written.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let (records, damaged) = Record::read_folder(&options.records).with_context(|| {
+    let (mut records, damaged) = Record::read_folder(&options.records).with_context(|| {
         format!("cannot list {}; name the folder that `run` wrote to", options.records.display())
     })?;
+    // The answers of the program that wrote a record may be older than the way to answer.
+    records.iter_mut().for_each(answer_again);
     let damaged: Vec<String> = damaged.iter().map(RecordError::to_string).collect();
     let is_empty = records.is_empty() && damaged.is_empty();
     ensure!(!is_empty, "{} has no records; name the folder that `run` wrote to", options.records.display());

@@ -1,14 +1,14 @@
 //! `cipherloom-lab run`: runs experiments, writes a record of each, and says what they answer.
 
-use crate::experiments::{ALL, Context, Drawings, Experiment, by_name};
-use crate::measure::{Build, LoadWatch, Machine};
+use crate::experiments::{ALL, Context, Drawings, Experiment, Published, by_name};
+use crate::measure::{Build, LoadWatch, Machine, now};
 use crate::output::print;
 use crate::progress::Progress;
 use crate::record::{Excluded, Extent, Record, SCHEMA};
 use crate::scratch;
 use anyhow::{Context as _, bail};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 /// What to run, and how.
 #[derive(Debug, clap::Args)]
@@ -67,24 +67,22 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             Ok((record, path)) => {
                 if let Err(error) = print(&words(&record, &path)) {
                     eprintln!("cipherloom-lab: {error:#}");
-                    failed.push(experiment.name());
+                    failed.push(experiment.name);
                 }
-                let wrong = |out: &&Excluded| out.was_wrong && experiment.is_ours(&out.variant);
+                let wrong = |out: &&Excluded| out.was_wrong && (experiment.is_ours)(&out.variant);
                 for out in record.excluded.iter().filter(wrong) {
                     eprintln!(
                         "cipherloom-lab: {}: {} gave a wrong result: {}",
-                        experiment.name(),
-                        out.variant,
-                        out.reason
+                        experiment.name, out.variant, out.reason
                     );
                 }
                 if record.excluded.iter().any(|out| wrong(&out)) {
-                    failed.push(experiment.name());
+                    failed.push(experiment.name);
                 }
             }
             Err(error) => {
-                eprintln!("cipherloom-lab: {}: {error:#}", experiment.name());
-                failed.push(experiment.name());
+                eprintln!("cipherloom-lab: {}: {error:#}", experiment.name);
+                failed.push(experiment.name);
             }
         }
     }
@@ -110,23 +108,19 @@ fn odd_side(text: &str, least: u32, most: u32) -> Result<u32, String> {
     }
 }
 
-fn choose(names: &[String]) -> anyhow::Result<Vec<&'static dyn Experiment>> {
+fn choose(names: &[String]) -> anyhow::Result<Vec<Experiment>> {
     if names.iter().any(|name| name == "all") {
         return Ok(ALL.to_vec());
     }
     let find = |name: &String| {
-        let known = || ALL.map(Experiment::name).join(", ");
+        let known = || ALL.map(|experiment| experiment.name).join(", ");
         by_name(name)
             .with_context(|| format!("there is no experiment `{name}`; there are {} and all", known()))
     };
     names.iter().map(find).collect()
 }
 
-fn run_one(
-    experiment: &dyn Experiment,
-    extent: Extent,
-    options: &Options,
-) -> anyhow::Result<(Record, PathBuf)> {
+fn run_one(experiment: Experiment, extent: Extent, options: &Options) -> anyhow::Result<(Record, PathBuf)> {
     let scratch = scratch::folder(options.scratch.as_deref())?;
     let mut context = Context {
         extent,
@@ -140,17 +134,18 @@ fn run_one(
             gif: options.gif.clone(),
             cells: options.cells,
         },
-        progress: Progress::new(experiment.name()),
+        progress: Progress::new(experiment.name),
     };
     let (machine, mut build) = (Machine::read(), Build::read());
     let (started, start, watch) = (now(), Instant::now(), LoadWatch::start());
-    let findings = experiment.run(&mut context)?;
+    let findings = (experiment.run)(&mut context)?;
+    let answered = (experiment.answer)(&findings);
     let (load, seconds) = (watch.stop(), start.elapsed().as_secs_f64());
     build.versions.extend(findings.versions);
     let record = Record {
         schema: SCHEMA,
-        experiment: experiment.name().to_owned(),
-        question: experiment.question().to_owned(),
+        experiment: experiment.name.to_owned(),
+        question: experiment.question.to_owned(),
         extent,
         seed: options.seed,
         started,
@@ -162,10 +157,10 @@ fn run_one(
         series: findings.series,
         excluded: findings.excluded,
         notes: findings.notes,
-        answers: findings.answers,
-        tables: findings.tables,
+        answers: answered.answers,
+        tables: answered.tables,
         pictures: findings.pictures,
-        published: experiment.published().map(Into::into),
+        published: Published::origin(experiment.published),
     };
     let path = record.write(&options.out)?;
     Ok((record, path))
@@ -194,35 +189,9 @@ fn words(record: &Record, path: &Path) -> String {
     text
 }
 
-/// UTC, RFC 3339, to the second.
-fn now() -> String {
-    rfc_3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs())
-}
-
-fn rfc_3339(seconds: u64) -> String {
-    let (days, second) = (seconds / 86_400, seconds % 86_400);
-    // Years of 365.2425 days that begin in March (Howard Hinnant, "chrono-compatible low-level date algorithms").
-    let shifted = days + 719_468;
-    let (era, day) = (shifted / 146_097, shifted % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
-    let year = year + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dates_are_those_of_the_calendar() {
-        assert_eq!(rfc_3339(0), "1970-01-01T00:00:00Z");
-        assert_eq!(rfc_3339(951_782_400), "2000-02-29T00:00:00Z");
-        assert_eq!(rfc_3339(1_795_304_575), "2026-11-21T23:42:55Z");
-    }
 
     #[test]
     fn an_unknown_experiment_names_those_there_are() {

@@ -9,44 +9,48 @@ pub mod sdes;
 
 use crate::measure::{Contest, Entrant};
 use crate::progress::Progress;
-use crate::record::{Answer, Excluded, Extent, Factors, Level, Picture, PublishedOrigin, Series, Table};
+use crate::record::{
+    Answer, Excluded, Extent, Factors, Level, Picture, PublishedOrigin, Record, Series, Table,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Every experiment, in the order in which `all` runs them.
-pub const ALL: [&dyn Experiment; 6] = [
-    &many_files::ManyFiles,
-    &ctr_workers::CtrWorkers,
-    &aes_instructions::AesInstructions,
-    &maze::Maze,
-    &sdes::SDes,
-    &comba::Comba,
+pub const ALL: [Experiment; 6] = [
+    many_files::EXPERIMENT,
+    ctr_workers::EXPERIMENT,
+    aes_instructions::EXPERIMENT,
+    maze::EXPERIMENT,
+    sdes::EXPERIMENT,
+    comba::EXPERIMENT,
 ];
 
 /// A published experiment that can be run again.
-pub trait Experiment: Sync {
+#[derive(Debug, Clone, Copy)]
+pub struct Experiment {
     /// Its name on the command line and in records.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// What it asks, in a sentence.
-    fn question(&self) -> &'static str;
-
+    pub question: &'static str,
     /// The figures that stand beside its own.
-    fn published(&self) -> Option<Published>;
+    pub published: &'static [Published],
+    /// Whether this variant is this project's own code: if its result is wrong, the run has failed. A wrong result of others is
+    /// a finding.
+    pub is_ours: fn(&str) -> bool,
+    /// Runs it. What cannot be had on this machine (a compiler, a library) is noted, and the rest goes on; it fails if nothing at
+    /// all can be measured. About 30 seconds in the quick form, and a few minutes in the full one.
+    pub run: fn(&mut Context) -> anyhow::Result<Findings>,
+    /// Answers the open questions from what was found, in a run or in a record.
+    pub answer: fn(&Findings) -> Answered,
+}
 
-    /// Whether this variant is this project's own code: if its result is wrong, the run has failed. A wrong result of
-    /// others is a finding.
-    fn is_ours(&self, variant: &str) -> bool {
-        let _ = variant;
-        true
-    }
-
-    /// Runs it. What cannot be had on this machine (a compiler, a library) is noted, and the rest goes on. About 30
-    /// seconds in the quick form, and a few minutes in the full one.
-    ///
-    /// # Errors
-    /// If nothing at all can be measured, or a variant fails in the midst of its turns.
-    fn run(&self, context: &mut Context) -> anyhow::Result<Findings>;
+/// What an experiment says of its findings: a function of them alone.
+#[derive(Debug, Clone, Default)]
+pub struct Answered {
+    /// The open questions, answered.
+    pub answers: Vec<Answer>,
+    /// Figures side by side.
+    pub tables: Vec<Table>,
 }
 
 /// Published figures, carried in the program.
@@ -60,9 +64,13 @@ pub struct Published {
     pub csv: &'static str,
 }
 
-impl From<Published> for PublishedOrigin {
-    fn from(published: Published) -> PublishedOrigin {
-        PublishedOrigin { file: published.file.to_owned(), origin: published.origin.to_owned() }
+impl Published {
+    /// Where several files of one publication come from.
+    #[must_use]
+    pub fn origin(files: &[Published]) -> Option<PublishedOrigin> {
+        let names: Vec<&str> = files.iter().map(|published| published.file).collect();
+        let origin = files.first()?.origin.to_owned();
+        Some(PublishedOrigin { file: names.join(", "), origin })
     }
 }
 
@@ -100,7 +108,7 @@ pub struct Context {
 
 impl Context {
     /// A quick and silent one.
-    #[cfg(all(test, feature = "gpu"))]
+    #[cfg(test)]
     pub(crate) fn of_a_test() -> Context {
         Context {
             extent: Extent::Quick,
@@ -133,7 +141,11 @@ impl Context {
             let words = if out.was_wrong { "gave a wrong result" } else { "could not run" };
             self.progress.note(&format!("{} {words} and is not timed: {}", out.variant, out.reason));
         }
-        findings.series.extend(outcome.series);
+        let number = findings.contests();
+        findings.series.extend(outcome.series.into_iter().map(|mut series| {
+            series.contest = Some(number);
+            series
+        }));
         findings.excluded.extend(outcome.excluded);
     }
 }
@@ -149,9 +161,7 @@ pub struct Findings {
     pub excluded: Vec<Excluded>,
     /// What a reader should know.
     pub notes: Vec<String>,
-    /// The open questions, answered.
-    pub answers: Vec<Answer>,
-    /// Tables.
+    /// Tables of what was found and is no series; further ones are made of the series ([`Answered`]).
     pub tables: Vec<Table>,
     /// Pictures.
     pub pictures: Vec<Picture>,
@@ -160,6 +170,25 @@ pub struct Findings {
 }
 
 impl Findings {
+    /// Those that a record holds.
+    #[must_use]
+    pub fn of_record(record: &Record) -> Findings {
+        Findings {
+            parameters: record.parameters.clone(),
+            series: record.series.clone(),
+            excluded: record.excluded.clone(),
+            notes: record.notes.clone(),
+            tables: record.tables.clone(),
+            pictures: Vec::new(),
+            versions: record.build.versions.clone(),
+        }
+    }
+
+    /// How many contests were held.
+    fn contests(&self) -> usize {
+        self.series.iter().filter_map(|series| series.contest).max().map_or(0, |last| last + 1)
+    }
+
     /// The first series of this variant whose factors include these.
     #[must_use]
     pub fn find(&self, variant: &str, factors: &[(&str, Level)]) -> Option<&Series> {
@@ -167,6 +196,14 @@ impl Findings {
             series.variant == variant
                 && factors.iter().all(|(name, level)| series.factor(name) == Some(level))
         })
+    }
+}
+
+/// Gives a record the answers and tables that this program makes of its figures.
+pub fn answer_again(record: &mut Record) {
+    if let Some(experiment) = by_name(&record.experiment) {
+        let Answered { answers, tables } = (experiment.answer)(&Findings::of_record(record));
+        (record.answers, record.tables) = (answers, tables);
     }
 }
 
@@ -178,8 +215,8 @@ pub fn factors<const N: usize>(pairs: [(&str, Level); N]) -> Factors {
 
 /// The experiment of this name.
 #[must_use]
-pub fn by_name(name: &str) -> Option<&'static dyn Experiment> {
-    ALL.into_iter().find(|experiment| experiment.name() == name)
+pub fn by_name(name: &str) -> Option<Experiment> {
+    ALL.into_iter().find(|experiment| experiment.name == name)
 }
 
 /// Bytes as a person reads them: 512 B, 64 KB, 4 MB (of 1024 each).

@@ -18,6 +18,8 @@ pub struct Source {
     pub name: &'static str,
     /// Its text.
     pub text: &'static str,
+    /// The files that it includes: name and text.
+    pub headers: &'static [(&'static str, &'static str)],
     /// What the compiler and linker need besides `-O2`.
     pub flags: &'static [&'static str],
     /// The Debian packages that bring what it includes and links.
@@ -30,12 +32,24 @@ impl Source {
     /// # Errors
     /// In words with the remedy: no compiler, or no headers and libraries.
     pub fn compile(&self, compiler: &str, folder: &Path) -> Result<PathBuf, String> {
+        self.compile_with(compiler, folder, &[])
+    }
+
+    /// The same with further arguments before those of the program itself.
+    ///
+    /// # Errors
+    /// As [`Source::compile`].
+    pub fn compile_with(&self, compiler: &str, folder: &Path, more: &[String]) -> Result<PathBuf, String> {
+        fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         let (source, program) = (folder.join(self.name).with_extension("c"), folder.join(self.name));
-        fs::write(&source, self.text)
-            .map_err(|error| format!("cannot write {}: {error}", source.display()))?;
+        let texts = self.headers.iter().map(|&(name, text)| (folder.join(name), text));
+        for (path, text) in texts.chain([(source.clone(), self.text)]) {
+            fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
         let compiled = Command::new(compiler)
             .args(["-O2", "-o"])
             .args([&program, &source])
+            .args(more)
             .args(self.flags)
             .output()
             .map_err(|error| format!("no C compiler `{compiler}` ({error}); install gcc"))?;
@@ -61,7 +75,7 @@ mod tests {
     use super::*;
 
     const GOOD: Source =
-        Source { name: "good", text: "int main(void) { return 0; }", flags: &[], packages: "" };
+        Source { name: "good", text: "int main(void) { return 0; }", headers: &[], flags: &[], packages: "" };
 
     #[test]
     fn a_missing_compiler_and_missing_headers_are_told_with_their_remedy() {

@@ -1,8 +1,11 @@
-//! Clocks: wall time, processor time of this thread or of the whole process, and the processor's own clock rate.
+//! Clocks: wall time, processor time of this thread, of the whole process or of those it started, the date, and the processor's own clock rate.
 
 use crate::record::{Clock, Sample};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Wall and processor time from one moment on.
 #[derive(Debug, Clone, Copy)]
@@ -29,11 +32,16 @@ impl Stopwatch {
     }
 }
 
-fn processor_nanoseconds(clock: Clock) -> u64 {
-    nanoseconds(match clock {
-        Clock::Thread => ClockId::ThreadCPUTime,
-        Clock::Process => ClockId::ProcessCPUTime,
-    })
+pub(super) fn processor_nanoseconds(clock: Clock) -> u64 {
+    match clock {
+        Clock::Thread => nanoseconds(ClockId::ThreadCPUTime),
+        Clock::Process => nanoseconds(ClockId::ProcessCPUTime),
+        Clock::Children => {
+            let usage = getrusage(UsageWho::RUSAGE_CHILDREN).ok();
+            let time = usage.map_or(0, |usage| (usage.user_time() + usage.system_time()).num_microseconds());
+            time as u64 * 1000
+        }
+    }
 }
 
 fn nanoseconds(clock: ClockId) -> u64 {
@@ -62,6 +70,26 @@ pub fn clock_gigahertz() -> f64 {
     CYCLES / step
 }
 
+/// The date and time of day (UTC, RFC 3339, to the second).
+#[must_use]
+pub fn now() -> String {
+    rfc_3339(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs())
+}
+
+fn rfc_3339(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years of 365.2425 days that begin in March (Howard Hinnant, "chrono-compatible low-level date algorithms").
+    let shifted = days + 719_468;
+    let (era, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = year + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +101,12 @@ mod tests {
         let sample = watch.stop(4);
         assert!(sample.wall_ns > 0 && sample.cpu_ns > 0);
         assert_eq!(sample.wall(), sample.wall_ns as f64 / 4.0);
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(rfc_3339(0), "1970-01-01T00:00:00Z");
+        assert_eq!(rfc_3339(951_782_400), "2000-02-29T00:00:00Z");
+        assert_eq!(rfc_3339(1_795_304_575), "2026-11-21T23:42:55Z");
     }
 }

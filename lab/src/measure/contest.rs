@@ -6,7 +6,7 @@
 //! rounds: a random order, then the same order reversed:  B A C   C A B   A C B   B C A  …
 //! ```
 
-use super::{Random, Stopwatch};
+use super::{HostWatch, Random, Stopwatch};
 use crate::record::{Clock, Evidence, Excluded, Factors, Oracle, Sample, Series, Work};
 use std::rc::Rc;
 
@@ -83,14 +83,18 @@ impl Contest {
                 (0..self.warm_ups).try_for_each(|_| entrant.turn().map(drop)).map(|()| evidence)
             });
             match ready {
-                Ok(evidence) => admitted.push(Some((entrant, evidence, Vec::with_capacity(self.rounds)))),
+                Ok(evidence) => admitted.push(Some((entrant, evidence, Vec::new(), Vec::new()))),
                 Err(out) => excluded.push(out),
             }
         }
-        for index in Order::new(self.seed, admitted.len(), self.rounds) {
-            if let Some((entrant, _, samples)) = &mut admitted[index] {
+        for (_, index) in Order::new(self.seed, admitted.len(), self.rounds) {
+            if let Some((entrant, _, samples, hosts)) = &mut admitted[index] {
+                let host = HostWatch::start();
                 match entrant.turn() {
-                    Ok(sample) => samples.push(sample),
+                    Ok(sample) => {
+                        samples.push(sample);
+                        hosts.push(host.stop());
+                    }
                     Err(out) => {
                         excluded.push(out);
                         admitted[index] = None;
@@ -102,9 +106,14 @@ impl Contest {
         let series = admitted
             .into_iter()
             .flatten()
-            .map(|(entrant, evidence, samples)| {
+            .map(|(entrant, evidence, samples, hosts)| {
                 let Entrant { variant, factors, work, clock, .. } = entrant;
-                Series::new(&variant, factors, work, clock, samples, evidence)
+                let mut series = Series::new(&variant, factors, work, clock, samples, evidence);
+                // Without a delay there is nothing to lay at the host's door, and records are large enough.
+                if series.wall.anomalous > 0 {
+                    series.host = hosts;
+                }
+                series
             })
             .collect();
         Outcome { series, excluded }
@@ -127,8 +136,9 @@ impl Entrant<'_> {
     }
 }
 
-/// Who takes the next turn.
-struct Order {
+/// Who takes the next turn: the round, and the number of the one whose turn it is. Each has one turn a round.
+#[derive(Debug)]
+pub struct Order {
     random: Random,
     order: Vec<usize>,
     rounds: usize,
@@ -137,7 +147,9 @@ struct Order {
 }
 
 impl Order {
-    fn new(seed: u64, count: usize, rounds: usize) -> Order {
+    /// The order of so many, for so many rounds.
+    #[must_use]
+    pub fn new(seed: u64, count: usize, rounds: usize) -> Order {
         let mut random = Random::new(seed);
         let mut order: Vec<usize> = (0..count).collect();
         random.shuffle(&mut order);
@@ -146,9 +158,9 @@ impl Order {
 }
 
 impl Iterator for Order {
-    type Item = usize;
+    type Item = (usize, usize);
 
-    fn next(&mut self) -> Option<usize> {
+    fn next(&mut self) -> Option<(usize, usize)> {
         if self.at == self.order.len() {
             self.at = 0;
             self.round += 1;
@@ -162,7 +174,7 @@ impl Iterator for Order {
             return None;
         }
         self.at += 1;
-        self.order.get(self.at - 1).copied()
+        Some((self.round, *self.order.get(self.at - 1)?))
     }
 }
 
@@ -285,10 +297,38 @@ mod tests {
         );
     }
 
+    /// Every tenth turn takes a hundred times as long.
+    struct Halting(u64);
+
+    impl Contestant for Halting {
+        fn result(&mut self) -> anyhow::Result<Vec<u8>> {
+            Ok(b"abc".to_vec())
+        }
+
+        fn turn(&mut self) -> anyhow::Result<Sample> {
+            self.0 += 1;
+            let wall_ns = if self.0.is_multiple_of(10) { 100 } else { 1 };
+            Ok(Sample { wall_ns, cpu_ns: 1, repeats: 1 })
+        }
+    }
+
+    #[test]
+    fn what_the_host_did_is_kept_where_a_run_was_delayed() {
+        let halting = Entrant { contestant: Box::new(Halting(0)), ..entrant("halting", b"") };
+        let smooth = Entrant { contestant: Box::new(Failing(usize::MAX / 2)), ..entrant("smooth", b"") };
+        let contest = Contest { warm_ups: 0, rounds: 20, seed: 3 };
+        let outcome = contest.hold(vec![halting, smooth], || ());
+        assert_eq!(outcome.series.len(), 1, "the other fails at once");
+        assert_eq!(outcome.series[0].host.len(), 20);
+        let right = contest.hold(vec![entrant("right", b"abc")], || ()).series.remove(0);
+        assert_eq!(right.host.is_empty(), right.wall.anomalous == 0);
+    }
+
     #[test]
     fn every_second_round_is_the_mirror_of_the_one_before() {
-        let order: Vec<usize> = Order::new(9, 5, 4).collect();
+        let order: Vec<usize> = Order::new(9, 5, 4).map(|(_, index)| index).collect();
         assert_eq!(order.len(), 20);
+        assert!(Order::new(9, 5, 4).map(|(round, _)| round).eq((0..20).map(|turn| turn / 5)));
         for pair in order.chunks(10) {
             let mirrored: Vec<usize> = pair[5..].iter().rev().copied().collect();
             assert_eq!(pair[..5], mirrored);

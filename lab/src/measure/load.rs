@@ -1,14 +1,25 @@
 //! How quiet the machine was: what other processes, and a hypervisor, took of its processors before and during a run.
 //! A record of a busy machine says so.
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use super::clock::processor_nanoseconds;
+use crate::record::{Clock, Host};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A machine is called busy if others take more than this share of its processors.
+/// A machine is called busy if other processes take more than this share of its processors.
 const BUSY: f64 = 0.05;
+
+/// The same for what a hypervisor gives to other guests: a run does not see it coming.
+const STOLEN: f64 = 0.02;
+
+/// How often the machine is looked at during a run.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// Moments that a record keeps at most; of longer runs each holds a longer time.
+const MOST_MOMENTS: usize = 240;
 
 /// The same for the moment before the run, which has only some thirty ticks a processor to count.
 const BUSY_BEFORE: f64 = 0.15;
@@ -34,9 +45,45 @@ pub struct Load {
     pub stolen_during: f64,
     /// Whether that was too much for numbers to be trusted.
     pub is_busy: bool,
+    /// The same over time, in the order of time. Older records do not have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<Moment>,
+}
+
+/// What else the machine did in a part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Moment {
+    /// When it ended, in seconds since the run began.
+    pub until: f64,
+    /// Share of all processors that other processes took.
+    pub others: f64,
+    /// Share that the hypervisor gave to other guests.
+    pub stolen: f64,
+    /// Threads of the whole machine that ran or were ready to run at its end.
+    pub runnable: u64,
 }
 
 impl Load {
+    /// Why times of this run are hints and no results; `None` on a quiet machine.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let is_busy = self.is_busy || self.stolen_during > STOLEN || self.others_during > BUSY;
+        let share = |share: f64| format!("{:.0}%", 100.0 * share);
+        is_busy.then(|| {
+            let figures = format!(
+                "The machine was busy: other processes took {} of the processors during the run and the hypervisor {}",
+                share(self.others_during),
+                share(self.stolen_during)
+            );
+            let most = |of: fn(&Moment) -> f64| self.over_time.iter().map(of).fold(0.0, f64::max);
+            if self.over_time.is_empty() {
+                return format!("{figures}.");
+            }
+            let (others, stolen) = (share(most(|moment| moment.others)), share(most(|moment| moment.stolen)));
+            format!("{figures}, at most {others} and {stolen} for a moment.")
+        })
+    }
+
     /// In a sentence.
     #[must_use]
     pub fn words(&self) -> String {
@@ -55,39 +102,93 @@ impl Load {
 pub struct LoadWatch {
     average_before: String,
     busy_before: f64,
-    start: Instant,
+    start: Reading,
+    stop: Sender<()>,
+    moments: JoinHandle<Vec<Moment>>,
+}
+
+/// What can be read at one time.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    at: Instant,
     ticks: Ticks,
     own: f64,
+}
+
+impl Reading {
+    fn now() -> Reading {
+        Reading { at: Instant::now(), ticks: Ticks::read(), own: own_seconds() }
+    }
+
+    /// Shares of all processors since an earlier time: that of others, and what was stolen.
+    fn shares_since(&self, earlier: &Reading) -> (f64, f64) {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let all = ((self.at - earlier.at).as_secs_f64() * cores).max(1e-3);
+        let busy = (self.ticks.busy - earlier.ticks.busy) / TICKS;
+        let others = ((busy - (self.own - earlier.own)) / all).clamp(0.0, 1.0);
+        (others, ((self.ticks.stolen - earlier.ticks.stolen) / TICKS / all).clamp(0.0, 1.0))
+    }
+}
+
+/// Looks at the machine again and again until it is told to stop.
+fn watch(start: Reading, stopped: &Receiver<()>) -> Vec<Moment> {
+    let (mut moments, mut before) = (Vec::new(), start);
+    while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+        let now = Reading::now();
+        let (others, stolen) = now.shares_since(&before);
+        moments.push(Moment {
+            until: (now.at - start.at).as_secs_f64(),
+            others,
+            stolen,
+            runnable: runnable(),
+        });
+        before = now;
+    }
+    while moments.len() > MOST_MOMENTS {
+        moments = moments.chunks(2).map(join).collect();
+    }
+    moments
+}
+
+/// Two moments as one; a last one may be alone.
+fn join(pair: &[Moment]) -> Moment {
+    let [first, .., last] = pair else { return pair.first().copied().unwrap_or_default() };
+    Moment {
+        until: last.until,
+        others: (first.others + last.others) / 2.0,
+        stolen: (first.stolen + last.stolen) / 2.0,
+        runnable: first.runnable.max(last.runnable),
+    }
 }
 
 impl LoadWatch {
     /// Watches for a moment, and then goes on watching.
     #[must_use]
     pub fn start() -> LoadWatch {
-        let (average_before, before) = (average(), Ticks::read());
+        let (average_before, before) = (load_average(), Ticks::read());
         std::thread::sleep(WATCH);
         let ticks = Ticks::read();
         let busy_before = (ticks.busy - before.busy) / (ticks.all - before.all).max(1.0);
-        LoadWatch { average_before, busy_before, start: Instant::now(), ticks, own: own_seconds() }
+        let start = Reading::now();
+        let (stop, stopped) = mpsc::channel();
+        let moments = std::thread::spawn(move || watch(start, &stopped));
+        LoadWatch { average_before, busy_before, start, stop, moments }
     }
 
     /// Ends it.
     #[must_use]
     pub fn stop(self) -> Load {
-        let now = Ticks::read();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        let all = (self.start.elapsed().as_secs_f64() * cores).max(1e-3);
-        let busy = (now.busy - self.ticks.busy) / TICKS;
-        let own = own_seconds() - self.own;
-        let others_during = ((busy - own) / all).clamp(0.0, 1.0);
-        let stolen_during = ((now.stolen - self.ticks.stolen) / TICKS / all).clamp(0.0, 1.0);
+        let (others_during, stolen_during) = Reading::now().shares_since(&self.start);
+        drop(self.stop);
         Load {
             average_before: self.average_before,
-            average_after: average(),
+            average_after: load_average(),
             busy_before: self.busy_before,
             others_during,
             stolen_during,
-            is_busy: self.busy_before > BUSY_BEFORE || others_during.max(stolen_during) > BUSY,
+            is_busy: self.busy_before > BUSY_BEFORE || others_during > BUSY || stolen_during > STOLEN,
+            // A watcher that panicked has seen nothing.
+            over_time: self.moments.join().unwrap_or_default(),
         }
     }
 }
@@ -115,16 +216,72 @@ impl Ticks {
     }
 }
 
-/// Processor time of this process and of those of its children that have ended.
+/// Processor time of this process and of its children, whether they have ended or not.
 fn own_seconds() -> f64 {
-    let of = |who| {
-        let usage = getrusage(who).ok();
-        usage.map_or(0, |usage| (usage.user_time() + usage.system_time()).num_microseconds())
-    };
-    (of(UsageWho::RUSAGE_SELF) + of(UsageWho::RUSAGE_CHILDREN)) as f64 / 1e6
+    let ended = [Clock::Process, Clock::Children].map(processor_nanoseconds).iter().sum::<u64>() as f64 / 1e9;
+    ended + living_children().map(|child| ticks_of(&child)).sum::<f64>() / TICKS
 }
 
-fn average() -> String {
+/// The numbers of this process's children, as far as the kernel lists them.
+fn living_children() -> impl Iterator<Item = String> {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+}
+
+/// Processor ticks of a process: the fields `utime` and `stime`, which follow its name in brackets.
+fn ticks_of(process: &str) -> f64 {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let fields = text.rsplit(')').next().unwrap_or_default();
+    fields.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<f64>().ok()).sum()
+}
+
+/// Threads of the whole machine that run or are ready to.
+fn runnable() -> u64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let field = text.split(' ').nth(3).and_then(|word| word.split('/').next());
+    field.and_then(|number| number.parse().ok()).unwrap_or(0)
+}
+
+/// Watches the host during one turn.
+#[derive(Debug)]
+pub struct HostWatch {
+    stolen: f64,
+    throttled_us: u64,
+}
+
+impl HostWatch {
+    /// Begins.
+    #[must_use]
+    pub fn start() -> HostWatch {
+        HostWatch { stolen: Ticks::read().stolen, throttled_us: throttled_microseconds() }
+    }
+
+    /// Ends.
+    #[must_use]
+    pub fn stop(self) -> Host {
+        Host {
+            stolen_ms: (1000.0 * (Ticks::read().stolen - self.stolen) / TICKS) as u64,
+            runnable: runnable(),
+            throttled_us: throttled_microseconds().saturating_sub(self.throttled_us),
+        }
+    }
+}
+
+/// How long the processes of this one's control group had to wait because their share was used up; 0 where no limit is set.
+fn throttled_microseconds() -> u64 {
+    let [second, first] = ["/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"];
+    let text = fs::read_to_string(second).or_else(|_| fs::read_to_string(first)).unwrap_or_default();
+    let value = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().parse::<u64>().ok()
+    };
+    value("throttled_usec ").or_else(|| Some(value("throttled_time ")? / 1000)).unwrap_or(0)
+}
+
+/// The system's load averages over one, five and fifteen minutes, as it says them.
+#[must_use]
+pub fn load_average() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
@@ -142,7 +299,38 @@ mod tests {
     #[test]
     fn a_busy_machine_says_so() {
         let mut load = LoadWatch::start().stop();
+        (load.is_busy, load.stolen_during, load.others_during) = (false, 0.01, 0.04);
+        assert_eq!(load.warning(), None);
+        load.stolen_during = 0.17;
+        let told = load.warning().unwrap();
+        assert!(told.contains("the hypervisor 17%"), "{told}");
         load.is_busy = true;
         assert!(load.words().starts_with("BUSY MACHINE"), "{}", load.words());
+    }
+
+    #[test]
+    fn the_load_is_kept_over_time_and_a_child_that_runs_is_ours() {
+        let watch = LoadWatch::start();
+        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+        // Until the child has run for a while by the kernel's own count.
+        while ticks_of(&child.id().to_string()) < 20.0 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let (own, ended) = (own_seconds(), processor_nanoseconds(Clock::Children) as f64 / 1e9);
+        let mine = processor_nanoseconds(Clock::Process) as f64 / 1e9;
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(own > mine + ended, "{own} s with the child, {mine} + {ended} s without");
+        std::thread::sleep(EVERY);
+        let load = watch.stop();
+        assert!(!load.over_time.is_empty() && load.over_time.is_sorted_by_key(|moment| moment.until));
+    }
+
+    #[test]
+    fn a_long_run_keeps_its_longest_queue() {
+        let moment = |until: f64, runnable| Moment { until, others: 0.2, stolen: 0.1, runnable };
+        let joined = join(&[moment(1.0, 9), moment(2.0, 1)]);
+        assert_eq!((joined.until, joined.runnable), (2.0, 9));
+        assert_eq!(join(&[moment(3.0, 4)]), moment(3.0, 4));
     }
 }

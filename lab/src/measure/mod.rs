@@ -12,13 +12,17 @@ mod contest;
 mod load;
 mod machine;
 mod random;
+mod significance;
 mod statistics;
 
 pub use affinity::{OnFirstCore, Pinned};
 pub use build::Build;
-pub use clock::{Stopwatch, clock_gigahertz};
-pub use contest::{Contest, Contestant, Entrant, Outcome, Repeated};
-pub use load::{Load, LoadWatch};
+pub use clock::{Stopwatch, clock_gigahertz, now};
+pub use contest::{Contest, Contestant, Entrant, Order, Outcome, Repeated};
+pub use load::{HostWatch, Load, LoadWatch, Moment, load_average};
 pub use machine::{Cache, Machine};
 pub use random::Random;
-pub use statistics::{Interval, Summary, bootstrap, median, quantile, ratio_of_medians, summarise};
+pub use significance::{correct_by_holm, probability_of_counts, probability_of_signs};
+pub use statistics::{
+    Interval, LEAST_ROUNDS, Summary, bootstrap, median, quantile, ratio_by_round, ratio_of_medians, summarise,
+};

@@ -10,8 +10,57 @@ pub struct Answer {
     pub question: String,
     /// The answer, with its number, in plain words.
     pub sentence: String,
+    /// What it rests on.
+    #[serde(default)]
+    pub basis: Basis,
+    /// Whether BENCHMARKS.md quotes it.
+    #[serde(default)]
+    pub is_headline: bool,
     /// The numbers behind it.
     pub effects: Vec<Effect>,
+}
+
+/// What an answer rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// Every clause is a figure of the record, with its interval.
+    #[default]
+    Measured,
+    /// An explanation that the figures suggest and do not prove.
+    Guess,
+}
+
+impl Basis {
+    /// As a reader sees it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Measured => "measured",
+            Basis::Guess => "guess",
+        }
+    }
+}
+
+impl Answer {
+    /// A measured answer.
+    #[must_use]
+    pub fn measured(question: &str, sentence: String, effects: Vec<Effect>) -> Answer {
+        let (question, basis) = (question.to_owned(), Basis::Measured);
+        Answer { question, sentence, basis, is_headline: false, effects }
+    }
+
+    /// A guess at the reason for what is measured.
+    #[must_use]
+    pub fn guess(question: &str, sentence: String, effects: Vec<Effect>) -> Answer {
+        Answer { basis: Basis::Guess, ..Answer::measured(question, sentence, effects) }
+    }
+
+    /// The same, quoted in BENCHMARKS.md.
+    #[must_use]
+    pub fn as_headline(self) -> Answer {
+        Answer { is_headline: true, ..self }
+    }
 }
 
 /// One number of an answer.
@@ -23,6 +72,17 @@ pub struct Effect {
     pub value: Interval,
     /// `times`, `GB/s`, `ns`, `words`, …
     pub unit: String,
+    /// The probability that it is chance, where several factors are tested: corrected for their number (Holm).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<f64>,
+}
+
+impl Effect {
+    /// An effect that is no test among several.
+    #[must_use]
+    pub fn new(name: impl Into<String>, value: Interval, unit: &str) -> Effect {
+        Effect { name: name.into(), value, unit: unit.to_owned(), probability: None }
+    }
 }
 
 /// A picture that belongs to the answers.

@@ -1,6 +1,6 @@
 //! Records on disk: JSON, written whole or not at all, read with the reason if one is damaged.
 
-use super::{Record, SCHEMA};
+use super::{Record, SCHEMA, Series};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
@@ -58,10 +58,14 @@ impl Record {
         {
             return Err(fail(Fault::Schema(version)));
         }
-        let record: Record = serde_json::from_value(value).map_err(|error| fail(Fault::NotARecord(error)))?;
+        let mut record: Record =
+            serde_json::from_value(value).map_err(|error| fail(Fault::NotARecord(error)))?;
         match record.series.iter().find(|series| !series.is_sound()) {
             Some(series) => Err(fail(Fault::Unsound(series.label()))),
-            None => Ok(record),
+            None => {
+                record.series.iter_mut().for_each(Series::summarise);
+                Ok(record)
+            }
         }
     }
 
@@ -105,7 +109,7 @@ impl Record {
     pub fn file_name(&self) -> String {
         let date = self.started.split('T').next().unwrap_or_default();
         let quick = if self.extent == super::Extent::Quick { "-quick" } else { "" };
-        format!("{date}-{}-{}{quick}.json", simple(&self.machine.processor), self.experiment)
+        format!("{date}-{}-{}{quick}.json", file_name_of(&self.machine.processor), self.experiment)
     }
 }
 
@@ -122,7 +126,18 @@ fn readable(_file: &fs::File) -> io::Result<()> {
 }
 
 /// A name for a file: small letters, digits and single hyphens.
-fn simple(text: &str) -> String {
+#[must_use]
+pub fn file_name_of(text: &str) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_s_name_becomes_a_file_s_name() {
+        assert_eq!(file_name_of("AMD EPYC-Milan (R) @ 2.4GHz"), "amd-epyc-milan-r-2-4ghz");
+    }
 }

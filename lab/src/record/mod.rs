@@ -12,6 +12,9 @@
 //!         └ published                 where the figures come from that stand beside it
 //! ```
 //!
+//! Answers and tables are a function of the rest: [`crate::experiments::answer_again`] makes them anew, so that no sentence
+//! outlives its figures.
+//!
 //! Written as JSON ([`Record::write`], [`Record::read`]) and exported as CSV ([`csv`]). A change of fields that older
 //! readers would misread raises [`SCHEMA`].
 
@@ -21,10 +24,10 @@ mod evidence;
 mod file;
 mod series;
 
-pub use answer::{Answer, Effect, Picture, Table};
+pub use answer::{Answer, Basis, Effect, Picture, Table};
 pub use evidence::{Evidence, Oracle, WrongResult};
-pub use file::RecordError;
-pub use series::{Clock, Factors, Level, Sample, Series, Work};
+pub use file::{RecordError, file_name_of};
+pub use series::{Clock, Factors, Host, Level, Sample, Series, Work};
 
 use crate::measure::{Build, Load, Machine};
 use serde::{Deserialize, Serialize};
@@ -84,6 +87,22 @@ pub struct Record {
     pub pictures: Vec<Picture>,
     /// The published figures that belong beside these.
     pub published: Option<PublishedOrigin>,
+}
+
+impl Record {
+    /// Why its numbers are hints and no results, in sentences; nothing for a record that may be cited.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.build.is_debug {
+            warnings.push("It was made by a debug build: its times are worth nothing.".to_owned());
+        }
+        if self.build.uncommitted_changes {
+            warnings.push(format!("The program had changes that are not in commit {}.", self.build.commit));
+        }
+        warnings.extend(self.load.warning());
+        warnings
+    }
 }
 
 /// A variant that was not measured.

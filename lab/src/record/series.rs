@@ -1,7 +1,7 @@
 //! A series: one variant, timed again and again, with its factors and the evidence that it computes what it should.
 
 use super::Evidence;
-use crate::measure::{Summary, summarise};
+use crate::measure::{Interval, Summary, ratio_by_round, ratio_of_medians, summarise};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -63,6 +63,8 @@ pub enum Clock {
     Thread,
     /// That of all threads of the process.
     Process,
+    /// That of the processes that it started and that have ended.
+    Children,
 }
 
 /// One turn: so many repeats of the work, timed together.
@@ -86,6 +88,30 @@ impl From<(u64, u64, u64)> for Sample {
 impl From<Sample> for (u64, u64, u64) {
     fn from(sample: Sample) -> (u64, u64, u64) {
         (sample.wall_ns, sample.cpu_ns, sample.repeats)
+    }
+}
+
+/// What the host did during a turn: to tell a delay that it caused from one that the program caused itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "(u64, u64, u64)", into = "(u64, u64, u64)")]
+pub struct Host {
+    /// Milliseconds, over all processors, that a hypervisor gave to other guests.
+    pub stolen_ms: u64,
+    /// Threads of the whole machine that ran or were ready to run when the turn ended.
+    pub runnable: u64,
+    /// Microseconds for which the control group's share of the processors was used up.
+    pub throttled_us: u64,
+}
+
+impl From<(u64, u64, u64)> for Host {
+    fn from((stolen_ms, runnable, throttled_us): (u64, u64, u64)) -> Host {
+        Host { stolen_ms, runnable, throttled_us }
+    }
+}
+
+impl From<Host> for (u64, u64, u64) {
+    fn from(host: Host) -> (u64, u64, u64) {
+        (host.stolen_ms, host.runnable, host.throttled_us)
     }
 }
 
@@ -123,8 +149,14 @@ pub struct Series {
     pub work: Work,
     /// Whose processor time the samples hold.
     pub clock: Clock,
-    /// Every turn, in the order in which it was taken.
+    /// The contest in which it took its turns: series of one contest have the same rounds. Older records do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contest: Option<usize>,
+    /// Every turn, in the order in which it was taken: one a round.
     pub samples: Vec<Sample>,
+    /// What the host did during each turn, where that is told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host: Vec<Host>,
     check: Evidence,
     /// Of wall nanoseconds of one repeat.
     pub wall: Summary,
@@ -147,7 +179,31 @@ impl Series {
         check: Evidence,
     ) -> Series {
         let (wall, cpu) = summaries(&samples);
-        Series { variant: variant.to_owned(), factors, work, clock, samples, check, wall, cpu }
+        let (variant, contest, host) = (variant.to_owned(), None, Vec::new());
+        Series { variant, factors, work, clock, contest, samples, host, check, wall, cpu }
+    }
+
+    /// How many times as long as `base`, by wall time: round by round if they took turns, else by medians.
+    #[must_use]
+    pub fn times_as_long_as(&self, base: &Series) -> Interval {
+        self.ratio_to(base, Series::walls)
+    }
+
+    /// The same by processor time.
+    #[must_use]
+    pub fn times_the_processor_time_of(&self, base: &Series) -> Interval {
+        self.ratio_to(base, Series::cpus)
+    }
+
+    fn ratio_to(&self, base: &Series, of: fn(&Series) -> Vec<f64>) -> Interval {
+        let ratio = if self.took_turns_with(base) { ratio_by_round } else { ratio_of_medians };
+        ratio(&of(self), &of(base))
+    }
+
+    /// Whether sample i of both is of the same round.
+    #[must_use]
+    pub fn took_turns_with(&self, other: &Series) -> bool {
+        self.contest == other.contest && self.samples.len() == other.samples.len()
     }
 
     /// How the result was checked.
@@ -196,6 +252,12 @@ impl Series {
         is_near(self.wall.median.estimate, wall.median.estimate)
             && is_near(self.cpu.median.estimate, cpu.median.estimate)
             && is_near(self.wall.max, wall.max)
+            && (self.host.is_empty() || self.host.len() == self.samples.len())
+    }
+
+    /// Computes the summaries again from the samples: an older program's intervals were made in another way.
+    pub(super) fn summarise(&mut self) {
+        (self.wall, self.cpu) = summaries(&self.samples);
     }
 }
 

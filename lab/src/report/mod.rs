@@ -6,6 +6,7 @@
 use crate::experiments::{ALL, by_name};
 use crate::record::{Extent, Record};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The six experiments of the first screen: name, title, and what one without code here asks.
 const SIX: [(&str, &str, &str); 6] = [
@@ -35,7 +36,7 @@ const PARTS: [(&str, &str); 6] = [
 pub fn page(records: &[Record], damaged: &[String]) -> String {
     let mut names: Vec<&str> = SIX.iter().map(|(name, ..)| *name).collect();
     names.extend(
-        ALL.iter().map(|experiment| experiment.name()).filter(|name| SIX.iter().all(|(six, ..)| six != name)),
+        ALL.iter().map(|experiment| experiment.name).filter(|name| SIX.iter().all(|(six, ..)| six != name)),
     );
     let experiments: Vec<Value> = names.iter().map(|name| experiment(name, records)).collect();
     let data = json!({ "experiments": experiments, "damaged": damaged }).to_string();
@@ -52,8 +53,12 @@ fn experiment(name: &str, records: &[Record]) -> Value {
     let code = by_name(name);
     let six = SIX.iter().find(|(six, ..)| *six == name);
     let record = chosen(name, records);
-    let question = record.map(|record| record.question.as_str()).or(code.map(|code| code.question()));
-    let published = code.and_then(|code| code.published()).map(|published| published.csv);
+    let question = record.map(|record| record.question.as_str()).or(code.map(|code| code.question));
+    let published: BTreeMap<&str, &str> = code
+        .into_iter()
+        .flat_map(|code| code.published)
+        .map(|published| (published.file.trim_end_matches(".csv"), published.csv))
+        .collect();
     json!({
         "name": name,
         "title": six.map_or(name, |(_, title, _)| title),
@@ -99,6 +104,7 @@ fn slim(record: &Record) -> Value {
         "answers": record.answers,
         "tables": record.tables,
         "pictures": record.pictures,
+        "warnings": record.warnings(),
         "published": record.published,
     })
 }

@@ -1,8 +1,7 @@
 // The conformance check: small mazes of many seeds and sizes in both forms, each compared with the oracle's.
 
 import { plot, settingOf } from "./automaton";
-import { Maze, type Device } from "./device";
-import type { Form } from "./engine";
+import type { Engine, Form, Growing } from "./engine";
 import { GRACE, oracle, sha256, verdictOn } from "./verdict";
 
 const SIZES = [[9, 7], [17, 33], [33, 29], [49, 65], [65, 65]] as const;
@@ -11,7 +10,7 @@ const FORMS = ["branches", "selects"] satisfies Form[];
 
 /** Gives the device's verdict in words, with SHA-256 over all its last cells, maze after maze: the lab's oracle has the same
  *  (lab/src/experiments/maze/tests.rs). It ends with the first size that is not conformant. `tell` hears how far it is. */
-export async function check(device: Device, tell: (words: string) => void): Promise<string> {
+export async function check(device: Engine<Growing>, tell: (words: string) => void): Promise<string> {
   const faults: string[] = [];
   const all: Uint32Array<ArrayBuffer>[] = [];
   const total = SIZES.length * SEEDS;
@@ -21,9 +20,9 @@ export async function check(device: Device, tell: (words: string) => void): Prom
       const { cells: expected, frames } = oracle(setting);
       // Both go to the device before either is waited for; from their end on mazes stand still.
       const found = await Promise.all(FORMS.map(async form => {
-        const maze = new Maze(device, setting);
+        const maze = device.maze(setting);
         maze.begin("grow", plot(setting));
-        maze.run(frames + GRACE, form);
+        while (maze.frame < frames + GRACE) maze.advance(64, form);
         const cells = await maze.cells();
         maze.close();
         return { form, cells };

@@ -139,11 +139,6 @@ export class Maze implements Growing {
   /** The cells now. */
   cells(): Promise<Uint32Array<ArrayBuffer>> { return this.read(this.current); }
 
-  /** At least so many frames in a row, without asking. */
-  run(frames: number, form: Form): void {
-    for (const end = this.frame + frames; this.frame < end;) this.advance(SLOTS, form);
-  }
-
   private async read(buffer: GPUBuffer): Promise<Uint32Array<ArrayBuffer>> {
     const { gpu } = this.device;
     const landing = gpu.createBuffer({ size: buffer.size, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST });

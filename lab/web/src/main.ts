@@ -8,6 +8,8 @@ import type { Display, Engine, Form, Growing } from "./engine";
 import { Player, type Wishes } from "./player";
 import { PlainDisplay, Processor } from "./processor";
 import { tabs } from "./tabs";
+import { wallpaper } from "./wallpaper";
+import { TextureDisplay, WebGl } from "./webgl";
 
 const part = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 
@@ -41,10 +43,10 @@ function start<Maze extends Growing>(engine: Engine<Maze>, display: Display<Maze
   size.append(...SIZES.map(cells => new Option(`${cells} cells`, String(cells), cells === wishes.cells, cells === wishes.cells)));
   const player = new Player(engine, display as Display<Growing>, wishes, () => tell());
   part("panel").hidden = false;
-  let device: Device | null = null;
+  let device: Engine<Growing> | null = null;
   // The processor has one form of the rules, and nothing to be checked with.
   const uses = (engine: Engine<Growing>) => {
-    device = engine instanceof Device ? engine : null;
+    device = engine.isDevice ? engine : null;
     part("device").textContent = `Runs on ${engine.name}.`;
     part<HTMLButtonElement>("check").disabled = !device;
     part<HTMLFieldSetElement>("forms").disabled = !device;
@@ -66,6 +68,14 @@ function start<Maze extends Growing>(engine: Engine<Maze>, display: Display<Maze
   part("solve").addEventListener("click", () => void player.solve());
   part("pause").addEventListener("click", () => { wishes.paused = !wishes.paused; tell(); });
   part("fold").addEventListener("click", () => { part("more").hidden = !part("more").hidden; tell(); });
+  wallpaper(part("wallpaper"), () => {
+    part<HTMLInputElement>("again").checked = true;
+    wishes.again = true;
+    wishes.paused = false;
+    // One that was solved and stood still.
+    if (player.phase === "solved") player.grow();
+    tell();
+  });
   part("save").addEventListener("click", () => void save());
   part("check").addEventListener("click", () => void examine());
 
@@ -133,7 +143,7 @@ function keys(show: (index: number) => void): void {
     }
   };
   const acts: Record<string, () => void> = {
-    g: press("grow"), s: press("solve"), " ": press("pause"), c: press("check"), p: press("save"), h: press("fold"),
+    g: press("grow"), s: press("solve"), " ": press("pause"), c: press("check"), p: press("save"), h: press("fold"), w: press("wallpaper"),
     "+": move("speed", 1), "=": move("speed", 1), "-": move("speed", -1), "[": move("size", -1), "]": move("size", 1),
     a: () => pick("form", "branches"), b: () => pick("form", "selects"),
     d: () => pick("solver", chosen("solver") === "dots" ? "fill" : "dots"),
@@ -154,30 +164,46 @@ function keys(show: (index: number) => void): void {
 keys(tabs());
 // A panel that covers half of a phone's picture begins folded.
 if (matchMedia("(max-width: 40rem)").matches) part("more").hidden = true;
-/** The browser's device, or in words why there is none. */
-async function opened(): Promise<Device | string> {
+/** What was opened, or in words why it cannot be. */
+async function tried<Opened>(open: () => Promise<Opened | string> | Opened | string): Promise<Opened | string> {
   try {
-    return await Device.open();
+    return await open();
   } catch (error) {
     return `The graphics device cannot be used: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
+/** The processor goes on with the maze of a device that is lost. */
+function takeOver({ player, uses }: ReturnType<typeof start>, reason: string): void {
+  // A canvas keeps its first kind of context, so the processor draws into another one.
+  canvas().replaceWith(canvas().cloneNode());
+  const processor = new Processor();
+  player.change(processor, new PlainDisplay(canvas()), was => processor.resumed(was));
+  uses(processor);
+  notice(`The graphics device was lost (${reason}). The processor goes on with the same maze; load the page again to try the device.`);
+}
+
+const BROWSERS = "Chrome and Edge from 113, Safari from 26 and Firefox from 141 have WebGPU on most machines.";
+
+// The address may ask for less than there is: `?engine=webgl`, `?engine=processor`.
 try {
-  const device = await opened();
-  if (typeof device === "string") {
-    start(new Processor(), new PlainDisplay(canvas()));
-    notice(`${device} The maze grows on the processor instead. Chrome and Edge from 113, Safari from 26 and Firefox from 141 have WebGPU on most machines.`);
+  const asked = new URLSearchParams(location.search).get("engine");
+  const device = asked ? "The address asks for no WebGPU." : await tried(() => Device.open());
+  if (typeof device !== "string") {
+    const started = start(device, new DeviceDisplay(device, canvas()));
+    void device.gpu.lost.then(({ message: words }) => takeOver(started, words.replace(/\.$/, "") || "its driver did not say why"));
   } else {
-    const { player, uses } = start(device, new DeviceDisplay(device, canvas()));
-    void device.gpu.lost.then(({ message: words }) => {
-      // A canvas keeps its first kind of context, so the processor draws into another one.
+    const webgl = asked === "processor" ? "Nor for WebGL." : await tried(() => WebGl.open(canvas()));
+    if (typeof webgl === "string") {
+      // A canvas that was asked in vain may be of no other use.
       canvas().replaceWith(canvas().cloneNode());
-      const processor = new Processor();
-      player.change(processor, new PlainDisplay(canvas()), was => processor.resumed(was));
-      uses(processor);
-      notice(`The graphics device was lost (${words.replace(/\.$/, "") || "its driver did not say why"}). The processor goes on with the same maze; load the page again to try the device.`);
-    });
+      start(new Processor(), new PlainDisplay(canvas()));
+      notice(`${device} ${webgl} The maze grows on the processor instead. ${BROWSERS}`);
+    } else {
+      const started = start(webgl, new TextureDisplay(webgl));
+      notice(`${device} The maze grows by WebGL 2 instead, in fragment shaders as it was published. ${BROWSERS}`);
+      webgl.canvas.addEventListener("webglcontextlost", () => takeOver(started, "its driver did not say why"), { once: true });
+    }
   }
 } catch (error) {
   message("The maze cannot run here", `${error instanceof Error ? error.message : String(error)} A newer browser or driver may help.`);

@@ -169,22 +169,88 @@ async function canvasOfADevice(browser) {
   await page.close();
 }
 
-// Without WebGPU the page says so, the processor does it all, and the records are there.
-export async function readersWithoutDevice() {
-  const browser = await launch("--disable-features=WebGPU,WebGPUService");
-  for (const [name, width, height, colorScheme] of [["without", 1280, 800, "light"], ["without-phone", 390, 844, "dark"]]) {
-    const page = await open(browser, name, KNOWN, { viewport: { width, height }, colorScheme });
+const WITHOUT_WEBGPU = "--disable-features=WebGPU,WebGPUService";
+const SOFTWARE_WEBGL = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
+
+// Without WebGPU the page says so, WebGL does it in the published form, right in both forms and with every precision that this
+// device gives 32 bits, and the records are there.
+export async function readersWithoutWebGpu() {
+  const browser = await launch(WITHOUT_WEBGPU, ...SOFTWARE_WEBGL);
+  for (const [name, width, height, colorScheme, key, query] of [
+    ["without", 1440, 900, "light", "a", ""], ["without-phone", 390, 844, "dark", "b", ""],
+    ["without-mediump", 1280, 800, "dark", "a", "&precision=mediump"], ["without-numbers", 1280, 800, "light", "b", "&random=processor"],
+  ]) {
+    const page = await open(browser, name, KNOWN + query, { viewport: { width, height }, colorScheme });
     await page.locator("#notice").waitFor();
     const words = await page.locator("#notice").innerText();
-    expect(/WebGPU/.test(words) && /on the processor/.test(words) && /Chrome/.test(words), `${name}: ${words}`);
+    expect(/WebGPU/.test(words) && /by WebGL 2/.test(words) && /Chrome/.test(words), `${name}: ${words}`);
+    expect(/WebGL 2.0.*GLSL ES 3/.test(await page.locator("#device").textContent()), `${name}: ${await page.locator("#device").textContent()}`);
+    await page.keyboard.press(key);
     await quicken(page);
     await judged(page);
     const grown = await badge(page).innerText();
-    expect(grown.includes("every room can be reached on one way") && grown.includes("ed957be6b5759e66"), `${name}: ${grown}`);
+    expect(grown.includes("equal to the oracle's, cell by cell") && grown.includes("ed957be6b5759e66"), `${name}: ${grown}`);
+    for (const solver of ["dots", "fill"]) {
+      await page.locator("#again").evaluate(box => { box.checked = false; box.dispatchEvent(new Event("input", { bubbles: true })); });
+      await page.locator(`input[value=${solver}]`).evaluate(choice => choice.click());
+      await page.locator("#solve:enabled").click();
+      await solved(page);
+      await judged(page);
+      const told = await badge(page).innerText();
+      expect(told.includes("shortest way"), `${name}: ${solver}: ${told}`);
+    }
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(wide <= width, `${name}: the page is ${wide} pixels wide`);
     await page.screenshot({ path: path.join(folder, `${name}.png`) });
+    if (width === 1440) {
+      const { colours } = await picture(page, `${name}-picture`);
+      expect(colours >= 4, `${name}: a picture with ${colours} colours`);
+      await page.locator("#check").click();
+      await page.waitForFunction(() => /onformant/.test(document.getElementById("checked").textContent), null, { timeout: 300_000 });
+      const verdict = await page.locator("#checked").innerText();
+      expect(verdict.startsWith("Conformant: 100 mazes") && verdict.includes("b904040de13f3af3"), `${name}: ${verdict}`);
+    }
     await page.keyboard.press("2");
     await page.frameLocator("#report iframe").locator("figure.plot svg").first().waitFor();
     await page.close();
   }
+  await lostWebGl(browser);
+  await browser.close();
+}
+
+// A context that is lost hands its maze to the processor too.
+async function lostWebGl(browser) {
+  const keep = `{
+    const { getContext } = HTMLCanvasElement.prototype;
+    HTMLCanvasElement.prototype.getContext = function (...asked) {
+      const context = getContext.apply(this, asked);
+      if (asked[0] === "webgl2") window.kept = { destroy: () => context.getExtension("WEBGL_lose_context").loseContext() };
+      return context;
+    };
+  }`;
+  const page = await open(browser, "without, lost", KNOWN, {}, keep);
+  await page.waitForFunction(() => Number(/frame (\d+)/.exec(document.getElementById("state").textContent)?.[1]) > 10);
+  await page.locator("#again").uncheck();
+  await page.evaluate(() => window.kept.destroy());
+  await page.waitForFunction(() => /was lost/.test(document.getElementById("notice").textContent));
+  await judged(page);
+  const grown = await badge(page).innerText();
+  expect(grown.includes("perfect") && grown.includes("ed957be6b5759e66"), `without, lost: ${grown}`);
+  await page.close();
+}
+
+// Without any device the processor does it all.
+export async function readersWithoutDevice() {
+  const browser = await launch(WITHOUT_WEBGPU, "--disable-3d-apis");
+  const page = await open(browser, "without any", KNOWN, {});
+  await page.locator("#notice").waitFor();
+  const words = await page.locator("#notice").innerText();
+  expect(/WebGPU/.test(words) && /on the processor/.test(words) && /Chrome/.test(words), `without any: ${words}`);
+  await quicken(page);
+  await judged(page);
+  const grown = await badge(page).innerText();
+  expect(grown.includes("every room can be reached on one way") && grown.includes("ed957be6b5759e66"), `without any: ${grown}`);
+  await page.screenshot({ path: path.join(folder, "without-any.png") });
+  await page.close();
   await browser.close();
 }

@@ -6,7 +6,7 @@
 
 import path from "node:path";
 import { badge, expect, faults, folder, judged, launch, open, picture, server } from "./chromium.mjs";
-import { devicesThatFail, readersWithoutDevice } from "./engines.mjs";
+import { devicesThatFail, readersWithoutDevice, readersWithoutWebGpu } from "./engines.mjs";
 
 const browser = await launch("--enable-unsafe-webgpu");
 
@@ -85,6 +85,36 @@ for (const [form, key] of [["branches", "a"], ["selects", "b"]]) {
   await page.close();
 }
 
+// The wallpaper: no controls, maze after maze, none while nobody looks, and any key ends it.
+{
+  const page = await open(browser, "wallpaper", "?width=17&height=17&seed=7&wallpaper", { viewport: { width: 1440, height: 900 } });
+  const state = () => page.locator("#state").textContent();
+  await page.locator("header").waitFor({ state: "hidden" });
+  expect(!await page.locator("#panel").isVisible(), "wallpaper: the panel is there");
+  const { width, height } = await page.locator("#picture").boundingBox();
+  expect(width === 1440 && height === 900, `wallpaper: ${width} by ${height} of the window`);
+  await page.waitForFunction(() => /seed 8:/.test(document.getElementById("state").textContent));
+  await page.screenshot({ path: path.join(folder, "wallpaper.png") });
+  await page.evaluate(() => { Object.defineProperty(document, "hidden", { configurable: true, get: () => true }); });
+  // What was under way may still arrive; one that went on would change all the time.
+  await page.waitForFunction(() => {
+    const now = document.getElementById("state").textContent;
+    if (window.seen !== now) [window.seen, window.since] = [now, performance.now()];
+    return performance.now() - window.since > 500;
+  });
+  const still = await state();
+  await page.evaluate(() => { delete document.hidden; });
+  await page.waitForFunction(was => document.getElementById("state").textContent !== was, still);
+  await page.keyboard.press("x");
+  await page.locator("#panel").waitFor();
+  expect(await page.locator("header").isVisible(), "wallpaper: a key does not end it");
+  await page.locator("#wallpaper").click();
+  await page.locator("#panel").waitFor({ state: "hidden" });
+  await page.mouse.click(100, 100);
+  await page.locator("#panel").waitFor();
+  await page.close();
+}
+
 // As it looks.
 for (const [name, width, height, colorScheme] of [["phone-light", 390, 844, "light"], ["phone-dark", 390, 844, "dark"], ["desk-light", 1280, 800, "light"], ["desk-dark", 1280, 800, "dark"]]) {
   const page = await open(browser, name, "?seed=3", { viewport: { width, height }, colorScheme });
@@ -110,6 +140,7 @@ for (const [name, width, height, colorScheme] of [["phone-light", 390, 844, "lig
 }
 await devicesThatFail(browser);
 await browser.close();
+await readersWithoutWebGpu();
 await readersWithoutDevice();
 server.close();
 

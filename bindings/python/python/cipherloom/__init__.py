@@ -2,18 +2,20 @@
 
 >>> import cipherloom as cl
 >>> key = cl.Keyset.generate()
->>> box = cl.StreamingAead(key)
->>> box.decrypt(box.encrypt(b"It was a bright cold day", aad=b"chapter 1"), aad=b"chapter 1")
+>>> cipher = cl.StreamingAead(key)
+>>> sealed = cipher.encrypt(b"It was a bright cold day", associated_data=b"chapter 1")
+>>> cipher.decrypt(sealed, associated_data=b"chapter 1")
 b'It was a bright cold day'
 
 The format is Tink Streaming AEAD: Tink for Python, Go and Java opens the same files with the same keyset.
 """
 
-from cipherloom import envelope, exceptions, hazmat, lcp
-from cipherloom._file import SealedIO, open
-from cipherloom._native import Keyset, StreamingAead, templates
+from cipherloom import age, envelope, exceptions, hazmat, lcp
+from cipherloom._native import Keyset, templates
+from cipherloom._options import Options
 from cipherloom._plan import Plan, StorePlan, plan
 from cipherloom._report import Failure, Report
+from cipherloom._streaming import DecryptingStream, EncryptingStream, SealedIO, StreamingAead, open
 from cipherloom._trees import decrypt_tree, encrypt_tree, rekey_tree, verify_tree
 from cipherloom.exceptions import (
     CipherloomError,
@@ -28,12 +30,15 @@ from cipherloom.exceptions import (
 __all__ = [
     "TEMPLATES",
     "CipherloomError",
+    "DecryptingStream",
+    "EncryptingStream",
     "Failure",
     "InvalidKey",
     "InvalidPublication",
     "InvalidRequest",
     "InvalidTag",
     "Keyset",
+    "Options",
     "LibraryFailed",
     "Plan",
     "Report",
@@ -41,6 +46,7 @@ __all__ = [
     "StorePlan",
     "StreamingAead",
     "TreeFailed",
+    "age",
     "decrypt_tree",
     "encrypt_tree",
     "envelope",

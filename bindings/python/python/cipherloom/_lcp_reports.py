@@ -1,14 +1,15 @@
-"""What the functions of :mod:`cipherloom.lcp` take and give."""
+"""What the functions of :mod:`cipherloom.lcp` take and return."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cipherloom._options import StrPath
 from cipherloom._report import Failure
-from cipherloom._trees import StrPath
 from cipherloom.exceptions import LibraryFailed
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Protected:
-    """A publication whose protected form stands complete under its name."""
+    """A publication whose protected form is complete."""
 
     source: Path
     """The publication that was protected."""
@@ -39,19 +40,19 @@ class Protected:
     bytes: int
     """Bytes of the source."""
     id: str | None
-    """Its identifier in the key file; ``None`` if it was skipped, since its output was there already."""
+    """Its identifier in the key file; ``None`` if it was skipped because its output existed."""
     title: str | None
-    """Its title, as it says itself."""
+    """Its title, from its metadata."""
     output_bytes: int | None
     """Bytes of the output."""
     encrypted: int | None
     """Entries that were encrypted."""
     clear: int | None
-    """Entries that stay readable: what a reading system must see before it asks for the passphrase."""
+    """Entries that stay readable: those that a reading system needs before it asks for the passphrase."""
 
     @property
     def is_skipped(self) -> bool:
-        """Whether the output was there already."""
+        """Whether the output existed."""
         return self.id is None
 
 
@@ -66,7 +67,7 @@ class EncryptReport:
     protected: int
     """Publications that were protected."""
     skipped: int
-    """Publications whose output was there already."""
+    """Publications whose output existed."""
     failed: int
     """Publications that failed, and folders that could not be listed."""
     passed_over: int
@@ -90,7 +91,7 @@ class EncryptReport:
 
 @dataclass(frozen=True, kw_only=True)
 class LicenseRequest:
-    """A licence that is wanted. What is not given is not limited, or is not in it."""
+    """A license to make. What is left out is unlimited, or not in the license."""
 
     publication: StrPath
     """The protected publication."""
@@ -101,7 +102,7 @@ class LicenseRequest:
     out: StrPath | None = None
     """The file to write; beside the publication, with the extension ``.lcpl``, if this is left out."""
     embed: bool = False
-    """Puts the licence into the publication, in place, instead of a file."""
+    """Puts the license into the publication, in place, instead of a file."""
     user: str = ""
     """Identifies the reader at the provider."""
     user_name: str | None = None
@@ -109,7 +110,7 @@ class LicenseRequest:
     user_email: str | None = None
     """The reader's address."""
     encrypt_user: Iterable[str] = ("name", "email")
-    """Which of these the licence holds encrypted."""
+    """Which of these the license holds encrypted."""
     rights_start: str | None = None
     """First moment of reading: ``2026-11-04`` or ``2026-11-04T01:08:15Z``."""
     rights_end: str | None = None
@@ -123,12 +124,15 @@ class LicenseRequest:
     hint_url: str | None = None
     """Where more about the passphrase is; ``{license_id}`` is replaced."""
     status_url: str | None = None
-    """Where the licence's status document is; ``{license_id}`` is replaced."""
+    """Where the license's status document is; ``{license_id}`` is replaced."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "encrypt_user", tuple(self.encrypt_user))
 
 
 @dataclass(frozen=True)
 class Issued:
-    """A licence that was made, signed, verified and written."""
+    """A license that was made, signed, verified and written."""
 
     id: str
     """Its identifier."""
@@ -140,7 +144,7 @@ class Issued:
 
 @dataclass(frozen=True)
 class LicenseReport:
-    """The end of a run over licences."""
+    """The end of a run over licenses."""
 
     issued: tuple[Issued, ...] = field(repr=False)
     """Those that were made, in the order they were asked for."""
@@ -148,47 +152,59 @@ class LicenseReport:
     """Those that were not, with the publication's path."""
 
     def raise_if_failed(self) -> None:
-        """Raises :class:`~cipherloom.exceptions.LibraryFailed` if a licence was not made."""
+        """Raises :class:`~cipherloom.exceptions.LibraryFailed` if a license was not made."""
         if self.failures:
             raise LibraryFailed(self, self.failures, len(self.issued) + len(self.failures))
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is wrong with a publication or licence."""
+    """Something that is wrong with a publication or license."""
 
     reason: str
-    """What, and what to do about it."""
+    """What is wrong."""
     error: str
     """The name of the exception that this would be by itself."""
+    hint: str | None = None
+    """What to do about it."""
+
+
+class _OldSpelling:
+    """The attribute ``license`` under the name that it had before, for one release."""
+
+    @property
+    def licence(self) -> Any:
+        """Deprecated: ``license``."""
+        warnings.warn("the attribute `licence` is now spelled `license`", DeprecationWarning, stacklevel=2)
+        return self.license  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True)
-class Checked:
-    """The verdict on one publication or licence."""
+class Checked(_OldSpelling):
+    """The verdict on one publication or license."""
 
     path: Path
     """The file."""
     kind: str
-    """Its media type, ``"licence"``, or ``"unknown"`` if it could not be read so far."""
-    licence: str | None
-    """Its licence's identifier."""
+    """Its media type, ``"license"``, or ``"unknown"`` if it could not be read."""
+    license: str | None
+    """Its license's identifier."""
     provider: str | None
-    """Who gave the licence."""
+    """Who gave the license."""
     profile: str | None
-    """The licence's encryption profile."""
+    """The license's encryption profile."""
     signed_by: str | None
     """Whose certificate signed it; ``None`` if the signature does not verify."""
     resources: int
     """Protected resources."""
     opened: int
-    """How many of them were opened and found to be as they should."""
+    """How many of them were decrypted and are sound."""
     bytes: int
     """Bytes of content of the opened ones."""
     problems: tuple[Problem, ...]
     """Everything that is wrong; a sound publication has none."""
     unchecked: tuple[str, ...]
-    """What was not looked at, and what it would take."""
+    """What was not checked, with the parameter that it needs."""
 
     @property
     def is_sound(self) -> bool:
@@ -201,7 +217,7 @@ class CheckReport:
     """The verdicts on a library, by path."""
 
     files: tuple[Checked, ...] = field(repr=False)
-    """Every file that was looked at."""
+    """Every file that was checked."""
     sound: int
     """Files with which nothing is wrong."""
     unsound: int
@@ -226,15 +242,15 @@ class Decrypted:
 
 
 @dataclass(frozen=True)
-class Inspected:
-    """What a publication or licence says of itself."""
+class Inspected(_OldSpelling):
+    """What a publication or license says about itself."""
 
     kind: str
-    """Its media type, or ``"licence"``."""
+    """Its media type, or ``"license"``."""
     bytes: int
     """Bytes of the file."""
     title: str
-    """The publication's title; empty for a licence."""
+    """The publication's title; empty for a license."""
     entries: int
     """Entries of the archive."""
     resources: int
@@ -244,13 +260,13 @@ class Inspected:
     encrypted_bytes: int
     """Bytes of all protected resources as they are encrypted."""
     fingerprint: str
-    """What tells this protected publication from every other, also with a licence in it."""
-    licence: dict[str, Any] | None = field(repr=False)
-    """The licence that it is or has inside, every member as it stands in the file (JSON)."""
+    """Identifies this protected publication, with a license inside or without."""
+    license: dict[str, Any] | None = field(repr=False)
+    """The license, which is the file itself or embedded in it, with all of its JSON members."""
     signed_by: str | None
-    """Whose certificate signed the licence; ``None`` if there is none, or its signature does not verify."""
+    """Whose certificate signed the license; ``None`` if there is none, or its signature does not verify."""
     problem: str | None
-    """What is wrong with the licence."""
+    """What is wrong with the license."""
 
 
 def _table(rows: list[dict[str, Any]], columns: list[str]) -> pandas.DataFrame:

@@ -1,12 +1,16 @@
 # The native module, as `src/` defines it.
 
-import os
-from collections.abc import Callable
-from typing import Any, TypedDict, final
+from typing import Any, BinaryIO, TypeAlias, final
 
 from typing_extensions import Buffer
 
-StrPath = str | os.PathLike[str]
+from cipherloom._lcp_reports import LicenseRequest
+from cipherloom._options import Options, Request, StrPath
+
+# Path, reason, the exception's name, the remedy.
+Failed: TypeAlias = tuple[str, str, str, str | None]
+# Path, size, version.
+Listed: TypeAlias = tuple[str, int, str | None]
 
 def is_address(place: StrPath) -> bool: ...
 def without_scheme(place: StrPath) -> str: ...
@@ -28,7 +32,7 @@ class Keyset:
     def read(path: StrPath, *, passphrase: str | bytes | None = None, identity: StrPath | None = None) -> Keyset:
         """Reads a key file: Tink's JSON, or that JSON in an age file.
 
-        :param passphrase: opens an age file that is locked with one.
+        :param passphrase: opens an age file that is locked with one, or with ``identity`` an encrypted identity file.
         :param identity: path of an age identity file, which opens an age file for recipients.
         """
     @staticmethod
@@ -54,94 +58,79 @@ class Keyset:
 
 @final
 class StreamingAead:
-    """Tink Streaming AEAD over bytes in memory.
-
-    Anything with the buffer protocol is taken: bytes, bytearray, memoryview, numpy arrays, mmap. Large data is worked on
-    by several threads, with the interpreter's lock released.
-    """
-
-    def __new__(cls, key: Keyset, *, threads: int | None = None) -> StreamingAead: ...
-    def encrypt(self, data: Buffer, aad: Buffer | None = None) -> bytes:
-        """The ciphertext of ``data``, bound to the associated data ``aad``."""
-    def decrypt(self, data: Buffer, aad: Buffer | None = None) -> bytes:
-        """The plaintext of ``data``. Raises InvalidTag unless every byte, and ``aad``, is what was encrypted."""
+    def __new__(cls, key: Keyset | AgeKeys, *, threads: int | None = None) -> StreamingAead: ...
+    def encrypt(self, data: Buffer, aad: Buffer | None = None) -> bytes: ...
+    def decrypt(self, data: Buffer, aad: Buffer | None = None) -> bytes: ...
 
 @final
-class SealedFile:
-    def __new__(cls, path: StrPath, key: Keyset, aad: Buffer) -> SealedFile: ...
+class EncryptingStream:
+    def __new__(cls, key: Keyset | AgeKeys, associated_data: Buffer, destination: BinaryIO) -> EncryptingStream: ...
+    @staticmethod
+    def create(key: Keyset | AgeKeys, associated_data: Buffer, path: StrPath, if_exists: str) -> EncryptingStream: ...
+    def write(self, data: Buffer) -> int: ...
+    def finish(self) -> None: ...
+
+@final
+class DecryptingStream:
+    def __new__(cls, key: Keyset | AgeKeys, associated_data: Buffer, source: BinaryIO) -> DecryptingStream: ...
+    @staticmethod
+    def open(key: Keyset | AgeKeys, associated_data: Buffer, path: StrPath) -> DecryptingStream: ...
+    def read(self, size: int) -> bytes: ...
+    def seek(self, offset: int, whence: int) -> int: ...
+
+@final
+class Identity:
+    """What opens files of age: an X25519 or post-quantum key, an SSH key, or what a plugin holds.
+
+    The secret leaves it through ``to_secret_text`` and ``write`` only. It cannot be pickled.
+    """
+
+    @staticmethod
+    def generate(*, post_quantum: bool = False) -> Identity:
+        """Makes a new identity: X25519, or ML-KEM-768 with X25519, which age 1.3 and later know."""
+    @staticmethod
+    def parse(text: str) -> Identity:
+        """Reads the line of an identity file: ``AGE-SECRET-KEY-1...``, ``AGE-SECRET-KEY-PQ-1...``, ``AGE-PLUGIN-...``."""
+    @staticmethod
+    def read(path: StrPath, *, passphrase: str | bytes | None = None) -> list[Identity]:
+        """Reads all identities of a file: age's own form, or an SSH private key.
+
+        :param passphrase: opens a file that is encrypted with one.
+        """
+    def write(self, path: StrPath, *, passphrase: str | bytes | None = None) -> None:
+        """Writes a new identity file that only its owner may read, as age-keygen does; with a passphrase, encrypted. Never
+        overwrites."""
     @property
-    def size(self) -> int: ...
-    def read_segment_at(self, position: int) -> tuple[int, bytes]: ...
+    def recipient(self) -> str:
+        """Whom files are encrypted for that this identity opens: ``age1...``. It is public."""
+    def to_secret_text(self) -> str:
+        """The secret itself, as an identity file has it."""
 
-class Request(TypedDict):
-    operation: str
-    source: StrPath
-    destination: StrPath | None
-    key: Keyset | None
-    new_key: Keyset | None
-    threads: int | None
-    if_exists: str
-    links: str
-    include: list[str]
-    exclude: list[str]
-    objects: list[tuple[str, int, str | None]] | None
-    suffix: str
-    bind_path: bool
-    durable: bool
-    progress: Callable[[int, int], Callable[[int, int], None]] | None
+@final
+class AgeKeys:
+    @staticmethod
+    def sealing(recipients: list[str], passphrase: str | bytes | None = None) -> AgeKeys: ...
+    @staticmethod
+    def opening(
+        identities: list[Identity], passphrase: str | bytes | None = None, max_work_factor: int | None = None
+    ) -> AgeKeys: ...
 
-def process(request: Request) -> tuple[str, list[tuple[str, str, str]]]: ...
-def list_objects(
-    source: StrPath, include: list[str], exclude: list[str]
-) -> tuple[list[tuple[str, int, str | None]], list[tuple[str, str, str]]]: ...
-def plan(
-    source: StrPath, template: str, threads: int | None, include: list[str], exclude: list[str]
-) -> tuple[bool, str]: ...
+def age_armor(data: bytes) -> bytes: ...
+def age_dearmor(text: bytes) -> bytes: ...
+def process(request: Request) -> tuple[dict[str, Any], list[Failed]]: ...
+def list_objects(source: StrPath, options: Options) -> tuple[list[Listed], list[Failed]]: ...
+def plan(source: StrPath, template: str, options: Options) -> tuple[bool, dict[str, Any]]: ...
 def aes_cbc_encrypt_many(
     buffers: list[Buffer], key: Buffer, ivs: list[Buffer], *, padding: bool, threads: int | None = None
 ) -> list[bytes]: ...
 def aes_cbc_decrypt(data: Buffer, key: Buffer, iv: Buffer) -> bytes: ...
 def aes_ctr(data: Buffer, key: Buffer, nonce: Buffer) -> bytes: ...
-
-class LcpOptions(TypedDict):
-    sources: list[StrPath]
-    out: StrPath
-    key_file: StrPath
-    threads: int | None
-    if_exists: str
-    checksums: bool
-    level: int
-    progress: Callable[[int, int], Callable[[int, int], None]] | None
-
-class LcpProvider(TypedDict):
-    key_file: StrPath
-    provider: str
-    certificate: StrPath
-    private_key: StrPath
-    if_exists: str
-    threads: int | None
-
-class LcpOpening(TypedDict):
-    source: StrPath
-    out: StrPath
-    passphrase: str
-    root_ca: StrPath | None
-    license: StrPath | None
-    if_exists: str
-    threads: int | None
-
 def lcp_encrypt(
-    options: LcpOptions,
-) -> tuple[str, list[dict[str, Any]], list[tuple[StrPath, str, str]], int]: ...
+    order: dict[str, Any], options: Options
+) -> tuple[dict[str, Any], list[dict[str, Any]], list[Failed], int]: ...
 def lcp_license(
-    wanted: list[dict[str, Any]], provider: LcpProvider
-) -> tuple[list[tuple[int, str, StrPath]], list[tuple[int, StrPath, str, str]]]: ...
-def lcp_check(
-    paths: list[StrPath],
-    passphrase: str | None,
-    root_ca: StrPath | None,
-    license: StrPath | None,
-    threads: int | None,
-) -> list[dict[str, Any]]: ...
-def lcp_decrypt(opening: LcpOpening) -> tuple[int, int]: ...
+    wanted: list[LicenseRequest], provider: dict[str, StrPath], options: Options
+) -> tuple[list[tuple[int, str, str]], list[Failed]]: ...
+def lcp_check(paths: list[StrPath], opening: dict[str, Any], options: Options) -> list[dict[str, Any]]: ...
+def lcp_decrypt(source: StrPath, out: StrPath, opening: dict[str, Any], options: Options) -> tuple[int, int]: ...
 def lcp_inspect(path: StrPath) -> dict[str, Any]: ...

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from cipherloom import _native
-from cipherloom._trees import Globs, StrPath, globs
+from cipherloom._options import Globs, Options, StrPath
 
 __all__ = ["Plan", "StorePlan", "plan"]
 
@@ -66,20 +65,20 @@ class Plan:
 
 @dataclass(frozen=True)
 class StorePlan:
-    """How objects of a store would be encrypted: not the processor's choices but what is under way at once."""
+    """How objects of a store would be encrypted: what would be in flight at once."""
 
     objects: int
     """Objects."""
     bytes: int
     """Their bytes together."""
     unlisted: int
-    """Folders (prefixes) that could not be listed, and of which nothing is counted here."""
+    """Folders (prefixes) that could not be listed; their objects are not counted."""
     in_flight: int
-    """Objects under way at once."""
+    """Objects in flight at once."""
     in_parts: int
     """Objects that are read and written in parts."""
     part_bytes: int
-    """About so many bytes each."""
+    """Approximate bytes of a part."""
     threads: int
     """Threads for the cipher."""
     memory_bytes: int
@@ -112,13 +111,15 @@ def plan(
     include: Globs = (),
     exclude: Globs = (),
 ) -> Plan | StorePlan:
-    """Plans the encryption of a tree without touching a file's content. Needs no key, only its template.
+    """Plans the encryption of a tree without reading any content. Needs no key, only its template.
 
-    Of an address (``s3://bucket/prefix``) it tells what would be under way at once: a :class:`StorePlan`.
+    For an address (``s3://bucket/prefix``) it returns a :class:`StorePlan`: what would be in flight at once.
     """
-    is_stored, description = _native.plan(source, template, threads, globs(include), globs(exclude))
-    told = json.loads(description)
-    return StorePlan(**told) if is_stored else Plan(**told | {"reasons": tuple(told["reasons"])})
+    options = Options(threads=threads, include=include, exclude=exclude)
+    is_stored, description = _native.plan(source, template, options)
+    if is_stored:
+        return StorePlan(**description)
+    return Plan(**description | {"reasons": tuple(description["reasons"])})
 
 
 def _size(count: int) -> str:

@@ -1,4 +1,4 @@
-"""A bar for long runs: tqdm's, if it is installed and there is somebody to see it."""
+"""A progress bar for long runs: tqdm's, if it is installed and somebody can see it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["bar"]
 
 Told = Callable[[int, int], None]
-"""Called with the bytes and the files that are through."""
+"""Called with the bytes and the files that are done."""
 
 
 def _is_seen() -> bool:
@@ -22,7 +22,7 @@ def _is_seen() -> bool:
 
 @contextmanager
 def bar(verb: str, wanted: bool, unit: str = "files") -> Iterator[Callable[[int, int], Told] | None]:
-    """Gives what is called with the totals once they are known, and returns what is called with the counts so far."""
+    """Yields a function for the totals, called once they are known; it returns the function for the counts so far."""
     shown: list[Any] = []
     try:
         tqdm = _tqdm() if wanted and _is_seen() else None

@@ -1,11 +1,13 @@
-"""What a run came to."""
+"""What a run did."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from cipherloom import _native
 from cipherloom.exceptions import TreeFailed
 
 if TYPE_CHECKING:
@@ -13,23 +15,33 @@ if TYPE_CHECKING:
 
     from cipherloom.ray._report import ScaleReport
 
-__all__ = ["Failure", "Failures", "Report"]
+__all__ = ["Failure", "Failures", "Report", "failures"]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A file that failed; nothing stands under its output's name that did not before."""
+    """A file that failed; what its output's name led to before is unchanged."""
 
     path: Path | str
     """The source; of an object its address, as text."""
     reason: str
-    """Why, and what to do about it."""
+    """Why."""
     error: str
     """The name of the exception that this would be by itself: ``InvalidTag``, ``PermissionError`` and so on."""
+    hint: str | None = None
+    """What to do about it."""
+
+
+def failures(found: Iterable[tuple[str, str, str, str | None]]) -> tuple[Failure, ...]:
+    """Failures as the native module gives them. An address stays text: a path would make one slash of two."""
+    return tuple(
+        Failure(path if _native.is_address(path) else Path(path), reason, error, hint)
+        for path, reason, error, hint in found
+    )
 
 
 class Failures:
-    """What the reports of runs over trees have in common: failures that can be raised, or looked at as a table."""
+    """What the reports of runs over trees have in common: failures, as an exception or as a table."""
 
     failures: tuple[Failure, ...]
 
@@ -39,11 +51,11 @@ class Failures:
             raise TreeFailed(cast("Report | ScaleReport", self))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The failures as a table with the columns ``path``, ``reason`` and ``error``. Needs pandas."""
+        """The failures as a table with the columns ``path``, ``reason``, ``error`` and ``hint``. Needs pandas."""
         import pandas
 
         rows = [asdict(failure) | {"path": str(failure.path)} for failure in self.failures]
-        return pandas.DataFrame(rows, columns=["path", "reason", "error"])
+        return pandas.DataFrame(rows, columns=list(Failure.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -51,25 +63,25 @@ class Report(Failures):
     """The end of a run over a tree."""
 
     files: int
-    """Files that were done."""
+    """Files that were processed."""
     bytes: int
     """Their bytes in the source."""
     output_bytes: int
     """Bytes written; when verifying, bytes of plaintext that were authenticated."""
     skipped: int
-    """Files skipped because their output was there already."""
+    """Files skipped because their output existed."""
     failed: int
     """Files that failed."""
     unauthentic: int
-    """Of those that failed: files whose content is not what was written, or under another key."""
+    """Of those that failed: files whose content is damaged, or under another key."""
     untried: int
-    """Files left because the run ended early: the key opened none of the first files, or the destination takes no more."""
+    """Files left because the run ended early: the key opened none of the first files, or the destination is full."""
     links: int
     """Symbolic links copied as links."""
     seconds: float
     """Wall time."""
     attributes_refused: int = 0
-    """Outputs and folders whose permissions or time the file system did not take; their content is complete."""
+    """Outputs and folders whose permissions or time the file system refused; their content is complete."""
     extended_attributes: int = 0
     """Files to be encrypted whose extended attributes (access control lists among them) their outputs lack."""
     failures: tuple[Failure, ...] = field(default=(), repr=False)

@@ -1,8 +1,8 @@
 """AWS Key Management Service for envelopes. Needs boto3: ``pip install cipherloom[aws]``.
 
-Region, endpoint and credentials come from where boto3 looks for them. What a principal may do with an envelope is the
-key policy's: ``kms:GenerateDataKey`` to wrap, ``kms:Decrypt`` to unwrap, ``kms:ReEncryptFrom`` and ``kms:ReEncryptTo`` to
-wrap anew; each can be tied to the context (``kms:EncryptionContext:…``).
+Region, endpoint and credentials come from where boto3 looks for them. The key policy decides what a principal may do with an
+envelope: ``kms:GenerateDataKey`` to wrap, ``kms:Decrypt`` to unwrap, ``kms:ReEncryptFrom`` and ``kms:ReEncryptTo`` to
+rewrap. Each can be restricted to a context (``kms:EncryptionContext:…``).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ __all__ = ["Kms"]
 class Kms:
     """A key of AWS KMS.
 
-    :param key_id: the key's identifier, ARN or alias (``alias/…``). It wraps, and it alone unwraps: an envelope that another
-        key wrapped is refused, also if the caller may use that one.
+    :param key_id: the key's identifier, ARN or alias (``alias/…``). It wraps, and only it unwraps: an envelope that another
+        key wrapped is refused, even if the caller may use that key.
     :param client: a boto3 client for ``kms``; made from the environment if it is left out.
     """
 
@@ -45,8 +45,8 @@ class Kms:
         return bytearray(told.pop("Plaintext")), told["CiphertextBlob"], told["KeyId"]
 
     def open_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> bytearray:
-        """Decrypt, with this key alone: without ``KeyId`` the service takes any key that the caller may use, and so an
-        envelope that somebody else has made under a key of their own."""
+        """Decrypt, with this key only. Without ``KeyId`` the service takes any key that the caller may use, and so an envelope
+        that somebody else made under their own key."""
         told = self._ask(
             "decrypt", CiphertextBlob=wrapped, KeyId=self.key_id, EncryptionContext=dict(context)
         )
@@ -72,7 +72,7 @@ class Kms:
         try:
             answer: dict[str, Any] = getattr(self._client, action)(**request)
         except botocore.exceptions.ClientError as error:
-            # The service's own words; requests and answers hold no plaintext where there is an error.
+            # Requests, and answers with an error, hold no plaintext.
             code = error.response.get("Error", {}).get("Code", "unknown")
             raise InvalidKey(
                 f"AWS KMS refused to {action.replace('_', ' ')} ({code}); check the key, its policy, and that the "

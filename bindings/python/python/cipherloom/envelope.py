@@ -2,9 +2,9 @@
 
 ::
 
-    data key   made by the service; its wrapped form lies in the envelope, its plaintext lives for moments
+    data key   made by the service; its wrapped form is in the envelope, its plaintext is wiped after use
     keyset     encrypted with the data key (C2SP Cobblestone-256), bound to the service's name and the context
-    data       encrypted with the keyset; an envelope that is wrapped anew rewrites none of it
+    data       encrypted with the keyset; rewrapping an envelope rewrites none of it
 
 >>> from cipherloom import aws, envelope                                                        # doctest: +SKIP
 >>> kms = aws.Kms("alias/books")                                                                # doctest: +SKIP
@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from cipherloom import _native
-from cipherloom._trees import StrPath
+from cipherloom._options import StrPath
 from cipherloom.exceptions import InvalidKey
 
 __all__ = ["Envelope", "KeyService", "read", "wrap"]
@@ -34,24 +34,24 @@ DATA_KEY_BYTES = 32
 
 
 class KeyService(Protocol):
-    """What makes, opens and wraps anew data keys. The context is authenticated by the service and logged there: nothing
-    secret belongs into it."""
+    """A service that makes, opens and rewraps data keys. It authenticates and logs the context, so the context must not hold
+    secrets."""
 
     @property
     def name(self) -> str:
-        """The kind of service, as it stands in the envelope: ``"aws-kms"``."""
+        """The kind of service, as the envelope names it: ``"aws-kms"``."""
 
     def new_data_key(self, context: Mapping[str, str]) -> tuple[bytearray, bytes, str]:
         """A new key of 32 bytes, its wrapped form, and the identifier of the service's key that wraps it."""
 
     def open_data_key(self, wrapped: bytes, context: Mapping[str, str]) -> bytearray:
-        """The data key of a form that this service's key wrapped, and no other key. The caller wipes it."""
+        """The data key of a form that this service's key wrapped; a form that another key wrapped is refused. The caller wipes it."""
 
     def rewrap_data_key(
         self, wrapped: bytes, context: Mapping[str, str], source: KeyService | None = None
     ) -> tuple[bytes, str]:
-        """The same data key wrapped anew, and the identifier of the key that does; it never leaves the service. ``source``
-        has the key that wrapped it, if that is another one; what neither of them wrapped is refused."""
+        """The same data key rewrapped, and the identifier of the key that wraps it now; the data key never leaves the service.
+        ``source`` has the key that wrapped it before, if that is another one; a form that neither wrapped is refused."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Envelope:
     key_id: str
     """The service's key, as the service calls it."""
     context: dict[str, str]
-    """What the service authenticates beside the data key."""
+    """Names and values that the service authenticates with the data key."""
     data_key: bytes = field(repr=False)
     """The data key as the service wrapped it."""
     keyset: bytes = field(repr=False)
@@ -79,11 +79,11 @@ class Envelope:
             wipe(plaintext)
 
     def rewrap(self, service: KeyService, *, source: KeyService | None = None) -> Envelope:
-        """The same keyset under the service's current key: only the data key is wrapped anew, within the service; neither the
-        keyset nor any data is touched.
+        """The same keyset under the service's current key: only the data key is rewrapped, within the service; keyset and data stay
+        as they are.
 
-        :param source: the service with the key that wrapped it, if that is another one. The envelope's own word for it is
-            not taken: it may be somebody else's envelope, which would then pass for one of yours.
+        :param source: the service with the key that wrapped it, if that is another one. The key that the envelope names is not
+            trusted: somebody else's envelope could then pass for one of yours.
         """
         for known in (service, source or service):
             self._check(known)
@@ -92,10 +92,10 @@ class Envelope:
 
     def _check(self, service: KeyService) -> None:
         if service.name != self.service:
-            raise InvalidKey(f"the envelope is for {self.service}, not {service.name}; give that service")
+            raise InvalidKey(f"the envelope is for {self.service}, not {service.name}")
 
     def to_json(self) -> str:
-        """As it stands in a file."""
+        """The content of an envelope's file."""
         fields = {
             "format": FORMAT,
             "service": self.service,
@@ -112,7 +112,7 @@ class Envelope:
         try:
             told: dict[str, Any] = json.loads(text)
             if told["format"] != FORMAT:
-                raise InvalidKey(f"the envelope's format is not {FORMAT!r}; a newer version may read it")
+                raise InvalidKey(f"the envelope's format is not {FORMAT!r}, which is the only one that this version reads")
             context = told["context"]
             words = [told["service"], told["keyId"], *context.keys(), *context.values()]
             if not all(isinstance(word, str) for word in words):
@@ -162,7 +162,7 @@ def read(path: StrPath) -> Envelope:
 
 
 def wipe(secret: bytearray) -> None:
-    """Overwrites a secret with zeros. Copies that Python made elsewhere are not found."""
+    """Overwrites a secret with zeros. Copies that Python made elsewhere stay."""
     secret[:] = bytes(len(secret))
 
 

@@ -2,7 +2,8 @@
 
 What the operating system refuses is an :class:`OSError` (``FileNotFoundError``, ``FileExistsError``, ``PermissionError``
 and so on), as everywhere in Python; so is what a store refuses. ``FileNotFoundError`` also says that nothing is at an address: no
-object of this name, and none below it. No message holds a key or a passphrase.
+object of this name, and none below it. No message holds a key or a passphrase. What to do about an error is a note of the
+exception: ``hint: …``.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ class InvalidKey(CipherloomError):
 
 
 class InvalidRequest(CipherloomError, ValueError):
-    """The request cannot be carried out: unknown names, options that contradict each other, senseless paths."""
+    """The request cannot be carried out: unknown names, contradicting options, impossible paths."""
 
 
 class InvalidPublication(CipherloomError, ValueError):
-    """A publication or licence is malformed, or of a kind that cannot be processed."""
+    """A publication or license is malformed, or of a kind that cannot be processed."""
 
 
 class InternalError(CipherloomError):
@@ -53,22 +54,29 @@ class InternalError(CipherloomError):
 
 
 class TreeFailed(CipherloomError):
-    """Some files of a tree failed; all others were done. ``report`` says which and why."""
+    """Some files of a tree failed; all others were processed. ``report`` says which and why."""
 
     def __init__(self, report: Report | ScaleReport) -> None:
         super().__init__(_in_words(report.failures, report.files + report.skipped + report.failed))
         self.report = report
+        _add_hint(self, report.failures)
 
 
 class LibraryFailed(CipherloomError):
-    """Some publications or licences failed; all others were done. ``report`` says which and why."""
+    """Some publications or licenses failed; all others were processed. ``report`` says which and why."""
 
     def __init__(self, report: EncryptReport | LicenseReport, failures: Sequence[Failure], total: int) -> None:
         super().__init__(_in_words(failures, total))
         self.report = report
+        _add_hint(self, failures)
 
 
 def _in_words(failures: Sequence[Failure], total: int) -> str:
     first = failures[0]
     others = f" (and {len(failures) - 1} more, see .report.failures)" if len(failures) > 1 else ""
     return f"{len(failures)} of {total} failed: {first.path}: {first.reason}{others}"
+
+
+def _add_hint(error: Exception, failures: Sequence[Failure]) -> None:
+    if failures[0].hint:
+        error.add_note(f"hint: {failures[0].hint}")

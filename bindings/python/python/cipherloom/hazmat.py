@@ -1,7 +1,7 @@
-"""Hazardous materials: ciphers without authentication, for those who must speak an older format.
+"""Hazardous materials: ciphers without authentication, for older formats that require them.
 
-Whoever can change the ciphertext can change what it decrypts to, and nothing here notices. A nonce or IV that is used
-twice with one key reveals plaintext. Use :class:`cipherloom.StreamingAead` unless a format leaves no choice.
+Who can change the ciphertext can change what it decrypts to, and nothing here detects that. A nonce or IV that is used
+twice with one key reveals plaintext. Use :class:`cipherloom.StreamingAead` unless a format requires one of these.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def aes_cbc_encrypt_many(
 ) -> list[bytes]:
     """AES-CBC (NIST SP 800-38A, section 6.2) of many buffers under one key of 16, 24 or 32 bytes.
 
-    CBC is a chain within a buffer, so one buffer alone leaves most of a core's AES unit idle. Here as many are in flight
-    as keep it busy; the result is that of one after the other. The interpreter's lock is released.
+    CBC is a chain within a buffer, so one buffer leaves most of a core's AES unit idle. This function interleaves several; the
+    result is the same as one after the other. The interpreter's lock is released.
 
     :param ivs: one of 16 bytes for each buffer; unpredictable, and never the same twice.
     :param threads: how many threads share them; as many as pay if this is left out.
@@ -34,12 +34,12 @@ def aes_cbc_encrypt_many(
 
 
 def aes_cbc_decrypt(data: Buffer, key: Buffer, iv: Buffer) -> bytes:
-    """AES-CBC decryption of whole blocks. Padding is left for the caller to look at and remove."""
+    """AES-CBC decryption of whole blocks. The caller checks and removes the padding."""
     return _native.aes_cbc_decrypt(data, key, iv)
 
 
 def aes_ctr(data: Buffer, key: Buffer, nonce: Buffer) -> bytes:
-    """AES-CTR (NIST SP 800-38A, section 6.5), which encrypts and decrypts alike.
+    """AES-CTR (NIST SP 800-38A, section 6.5); encryption and decryption are the same.
 
     :param nonce: the first counter block, 16 bytes; the counter is all of it, big-endian, and wraps.
     """

@@ -1,148 +1,126 @@
-//! Looking into protected publications and licences: checked, decrypted, described.
+//! Looking into protected publications and licenses: checked, decrypted, described.
 
-use super::{exception, exception_name, licence, message, roots, subject, user_key, workers};
-use crate::errors::in_python_words;
-use crate::request::{IF_EXISTS, chosen};
-use crate::watch::Watch;
-use cipherloom::Observer as _;
+use super::{Opening, Options};
+use crate::errors::{OrRaise, Trouble, exception, with_hint};
+use crate::hints::hint_for_lcp;
+use crate::watch::{Failure, Watch};
+use cipherloom::internal::engine::lock;
 use cipherloom_lcp::{
-    Check, Checked, Decrypt, Error, LicenceSummary, check_unless, decrypt_unless, find_protected, inspect,
+    CheckOptions, Checked, DecryptOptions, Error, LicenseSummary, Unchecked, check, decrypt, find_protected,
+    inspect,
 };
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// The verdict on one file.
-#[derive(IntoPyObject)]
+#[derive(Default, IntoPyObject)]
 pub(crate) struct Verdict {
     path: PathBuf,
     kind: &'static str,
-    licence: Option<String>,
+    license: Option<String>,
     provider: Option<String>,
     profile: Option<String>,
     signed_by: Option<String>,
     resources: usize,
     opened: usize,
     bytes: u64,
-    /// Reasons and names of exceptions.
-    problems: Vec<(String, &'static str)>,
+    problems: Vec<Failure>,
     unchecked: Vec<String>,
 }
 
-/// Checks publications and licences, and those in folders. The verdicts are in the order of paths.
+/// Checks publications and licenses, and those in folders. The verdicts are in the order of paths.
 #[pyfunction]
 pub(crate) fn lcp_check(
     py: Python<'_>,
     paths: Vec<PathBuf>,
-    passphrase: Option<&str>,
-    root_ca: Option<PathBuf>,
-    license: Option<PathBuf>,
-    threads: Option<NonZeroUsize>,
+    opening: Opening,
+    options: Options,
 ) -> PyResult<Vec<Verdict>> {
-    let check = Check {
-        user_key: passphrase.map(user_key),
-        roots: roots(root_ca.as_deref())?,
-        licence: licence(license.as_deref())?,
-        moment: None,
-    };
-    let found = py.detach(|| find_protected(&paths)).map_err(|(path, error)| exception(&error, &path))?;
+    let mut how = CheckOptions::default();
+    (how.user_key, how.roots, how.license) = (opening.user_key(), opening.roots()?, opening.license()?);
+    let found = py.detach(|| find_protected(&paths)).or_raise(None)?;
     let verdicts: Mutex<Vec<Verdict>> = Mutex::default();
     let watch = Watch::new(None);
-    watch.during(py, || {
-        let verdict = |checked: Checked| {
-            verdicts.lock().unwrap_or_else(PoisonError::into_inner).push(Verdict::new(checked));
-        };
-        check_unless(&found.files, &check, workers(threads), &verdict, &|| watch.is_stopped());
+    let all_ended = watch.during(py, || {
+        let verdict = |checked: Checked| lock(&verdicts).push(Verdict::new(checked));
+        check(&found.files, &how, options.threads(), &watch, &verdict)
     })?;
-    let mut verdicts = verdicts.into_inner().unwrap_or_else(PoisonError::into_inner);
-    verdicts.extend(found.unlisted.into_iter().map(|(path, error)| Verdict::unlisted(path, &error)));
+    all_ended.or_raise(None)?;
+    let mut verdicts = std::mem::take(&mut *lock(&verdicts));
+    verdicts.extend(found.unlisted.iter().map(Verdict::unlisted));
     verdicts.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(verdicts)
 }
 
 impl Verdict {
     fn new(checked: Checked) -> Verdict {
-        let problem = |error: &Error| (message(error), exception_name(error));
-        let problems = checked.problems.iter().map(problem).collect();
-        let unchecked = checked.unchecked.iter().map(|text| in_python_words((*text).to_owned())).collect();
-        let (mut licence, mut provider, mut profile, mut signed_by) = (None, None, None, None);
-        if let Some(LicenceSummary { id, provider: by, profile: under, signed_by: name }) = checked.licence {
-            (licence, provider, profile, signed_by) = (Some(id), Some(by), Some(under), name);
-        }
-        Verdict {
-            path: checked.path,
-            kind: subject(checked.subject),
-            licence,
-            provider,
-            profile,
-            signed_by,
+        let path = checked.path;
+        let problem = |error: &Error| Trouble::from(error).failure(&path);
+        let mut verdict = Verdict {
+            kind: checked.subject.name(),
             resources: checked.resources,
             opened: checked.opened,
             bytes: checked.bytes,
-            problems,
-            unchecked,
+            problems: checked.problems.iter().map(problem).collect(),
+            unchecked: checked.unchecked.iter().map(with_parameter).collect(),
+            ..Verdict::default()
+        };
+        if let Some(LicenseSummary { id, provider, profile, signed_by }) = checked.license {
+            (verdict.license, verdict.provider) = (Some(id), Some(provider));
+            (verdict.profile, verdict.signed_by) = (Some(profile), signed_by);
         }
+        Verdict { path, ..verdict }
     }
 
-    fn unlisted(path: PathBuf, error: &Error) -> Verdict {
-        Verdict {
-            path,
-            kind: "unknown",
-            licence: None,
-            provider: None,
-            profile: None,
-            signed_by: None,
-            resources: 0,
-            opened: 0,
-            bytes: 0,
-            problems: vec![(message(error), exception_name(error))],
-            unchecked: Vec::new(),
-        }
+    fn unlisted(error: &Error) -> Verdict {
+        let path = error.path().unwrap_or(Path::new("")).to_owned();
+        let problems = vec![Trouble::from(error).failure(&path)];
+        Verdict { path, kind: "unknown", problems, ..Verdict::default() }
     }
 }
 
-/// What a publication is opened with.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct Opening {
-    source: PathBuf,
-    out: PathBuf,
-    passphrase: String,
-    root_ca: Option<PathBuf>,
-    license: Option<PathBuf>,
-    if_exists: String,
-    threads: Option<NonZeroUsize>,
+/// What was not checked, with the parameter that would have it checked.
+fn with_parameter(unchecked: &Unchecked) -> String {
+    match unchecked {
+        Unchecked::Resources => "no license inside, so no resource was opened (license=)",
+        Unchecked::Certificate => "who confirms the certificate (root_ca=)",
+        Unchecked::Opening => "whether it opens (passphrase=)",
+    }
+    .to_owned()
 }
 
 /// Decrypts a publication. Returns how many resources were protected, and the bytes of their content.
 #[pyfunction]
-pub(crate) fn lcp_decrypt(py: Python<'_>, opening: Opening) -> PyResult<(usize, u64)> {
-    let how = Decrypt {
-        user_key: user_key(&opening.passphrase),
-        roots: roots(opening.root_ca.as_deref())?,
-        licence: licence(opening.license.as_deref())?,
-        if_exists: chosen("if_exists", &opening.if_exists, &IF_EXISTS)?,
-    };
+pub(crate) fn lcp_decrypt(
+    py: Python<'_>,
+    source: PathBuf,
+    out: PathBuf,
+    opening: Opening,
+    options: Options,
+) -> PyResult<(usize, u64)> {
+    let user_key = opening.user_key().ok_or_else(|| PyTypeError::new_err("passphrase is a str, not None"))?;
+    let mut how = DecryptOptions::new(user_key);
+    (how.roots, how.license, how.if_exists) = (opening.roots()?, opening.license()?, options.if_exists()?);
     let watch = Watch::new(None);
     let decrypted = watch.during(py, || {
-        decrypt_unless(&opening.source, &opening.out, &how, workers(opening.threads), &|| watch.is_stopped())
+        decrypt(&source, &out, &how, options.threads(), &watch)
+            .and_then(|decrypted| decrypted.ok_or_else(|| vec![cipherloom::Error::OutputExists.into()]))
     })?;
     decrypted.map(|decrypted| (decrypted.resources, decrypted.bytes)).map_err(|problems| {
-        let about = |problem: &Error| match problem {
-            Error::Library(_) => exception(problem, &opening.out),
-            _ => exception(problem, &opening.source),
-        };
-        let first = about(&problems[0]);
-        // The others are told too, in the traceback.
+        let about = if let Error::Library(_) = problems[0] { &out } else { &source };
+        let mut first = exception(&problems[0], Some(about));
+        // The others are notes in the traceback.
         for problem in &problems[1..] {
-            let _ = first.value(py).call_method1("add_note", (message(problem),));
+            let _ = first.add_note(py, problem.to_string());
+            first = with_hint(first, hint_for_lcp(problem).as_deref());
         }
         first
     })
 }
 
-/// What a file says of itself.
+/// What a file says about itself.
 #[derive(IntoPyObject)]
 pub(crate) struct Description {
     kind: &'static str,
@@ -153,32 +131,32 @@ pub(crate) struct Description {
     deflated: usize,
     encrypted_bytes: u64,
     fingerprint: String,
-    /// The licence, as it came (JSON).
-    licence: Option<String>,
+    /// The license, as it came (JSON).
+    license: Option<String>,
     /// Whose certificate signed it.
     signed_by: Option<String>,
-    /// What is wrong with the licence.
+    /// What is wrong with the license.
     problem: Option<String>,
 }
 
-/// Describes a publication or licence without a key.
+/// Describes a publication or license without a key.
 #[pyfunction]
 pub(crate) fn lcp_inspect(py: Python<'_>, path: PathBuf) -> PyResult<Description> {
-    let inspected = py.detach(|| inspect(&path)).map_err(|error| exception(&error, &path))?;
+    let inspected = py.detach(|| inspect(&path)).or_raise(Some(&path))?;
     let (mut text, mut signed_by, mut problem) = (None, None, None);
-    match inspected.licence {
+    match inspected.license {
         None => {}
-        Some(Err(error)) => problem = Some(message(&error)),
-        Some(Ok(licence)) => {
-            text = Some(licence.text().to_owned());
-            match licence.check_signature() {
+        Some(Err(error)) => problem = Some(error.to_string()),
+        Some(Ok(license)) => {
+            text = Some(license.text().to_owned());
+            match license.check_signature() {
                 Ok(certificate) => signed_by = Some(certificate.subject),
-                Err(fault) => problem = Some(message(&fault.into())),
+                Err(fault) => problem = Some(fault.to_string()),
             }
         }
     }
     Ok(Description {
-        kind: subject(inspected.subject),
+        kind: inspected.subject.name(),
         bytes: inspected.bytes,
         title: inspected.title,
         entries: inspected.entries,
@@ -186,7 +164,7 @@ pub(crate) fn lcp_inspect(py: Python<'_>, path: PathBuf) -> PyResult<Description
         deflated: inspected.deflated,
         encrypted_bytes: inspected.encrypted_bytes,
         fingerprint: inspected.fingerprint,
-        licence: text,
+        license: text,
         signed_by,
         problem,
     })

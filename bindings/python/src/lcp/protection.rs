@@ -1,34 +1,32 @@
 //! Protecting publications, many at once.
 
-use super::{exception, exception_name, message};
+use super::Options;
+use crate::errors::{OrRaise, Trouble};
 use crate::machine;
-use crate::request::{IF_EXISTS, chosen};
-use crate::watch::Watch;
-use cipherloom::Observer as _;
-use cipherloom_lcp::protect::{self, Event, Job, Observer, Outcome, Plan};
-use pyo3::exceptions::PyRuntimeError;
+use crate::plain::plain;
+use crate::watch::{Failure, Watch};
+use cipherloom::internal::engine::lock;
+use cipherloom_lcp::Outcome;
+use cipherloom_lcp::protect::{self, Event, Job, Plan, Protected};
 use pyo3::prelude::*;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-/// What the Python front says of a run, as a dictionary.
+/// What Python's `encrypt` asks for beside the options.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Options {
+pub(crate) struct Order {
     sources: Vec<PathBuf>,
     out: PathBuf,
     key_file: PathBuf,
-    threads: Option<NonZeroUsize>,
-    if_exists: String,
     checksums: bool,
     level: u32,
-    /// Called with the totals of bytes and publications; returns what is called with those so far.
+    /// Called with the totals of bytes and publications; returns the function that gets those so far.
     progress: Option<Py<PyAny>>,
 }
 
 /// A publication that was protected, or was there already.
-#[derive(IntoPyObject)]
+#[derive(Default, IntoPyObject)]
 pub(crate) struct Book {
     source: PathBuf,
     output: PathBuf,
@@ -41,91 +39,51 @@ pub(crate) struct Book {
     clear: Option<u64>,
 }
 
-/// A publication that failed: its path, the reason, the exception's name.
-type Failure = (PathBuf, String, &'static str);
-
-/// What [`lcp_encrypt`] gives: the summary (JSON), the publications, the failures, the number of files passed over.
-type Report = (String, Vec<Book>, Vec<Failure>, u64);
+/// The report's numbers, the publications, the failures, the number of files passed over.
+type Report<'py> = (Bound<'py, PyAny>, Vec<Book>, Vec<Failure>, u64);
 
 /// Protects publications.
 #[pyfunction]
-pub(crate) fn lcp_encrypt(py: Python<'_>, options: Options) -> PyResult<Report> {
-    let if_exists = chosen("if_exists", &options.if_exists, &IF_EXISTS)?;
+pub(crate) fn lcp_encrypt(py: Python<'_>, order: Order, options: Options) -> PyResult<Report<'_>> {
     let machine = machine::detect(py)?;
-    let found = py
-        .detach(|| protect::find(&options.sources, &options.out))
-        .map_err(|(path, error)| exception(&error, &path))?;
-    let sizes: Vec<u64> = found.sources.iter().map(|source| source.size).collect();
-    let plan = Plan::new(&sizes, &machine, machine.backend, options.threads, options.checksums);
-    let job = Job {
-        sources: found.sources,
-        out: options.out,
-        key_file: options.key_file,
-        if_exists,
-        checksums: options.checksums,
-        durable: false,
-        level: options.level,
-        backend: machine.backend,
-        identity: protect::Identity::default(),
-    };
-    let started = options.progress.map(|start| start.call1(py, (sizes.iter().sum::<u64>(), sizes.len())));
+    let found = py.detach(|| protect::find(&order.sources, &order.out)).or_raise(None)?;
+    let (bytes, books) = (found.sources.iter().map(|source| source.size).sum::<u64>(), found.sources.len());
+    let mut job = Job::new(found.sources, order.out, order.key_file);
+    (job.if_exists, job.durable) = (options.if_exists()?, options.durable);
+    (job.checksums, job.level, job.backend) = (order.checksums, order.level, machine.backend);
+    let plan = Plan::new(&job, &machine, options.threads);
+    let started = order.progress.map(|start| start.call1(py, (bytes, books)));
     let progress = started.transpose()?;
-    let library = Library { watch: Watch::new(progress.as_ref()), ended: Mutex::default() };
-    let summary = library.watch.during(py, || protect::run(&job, &plan, &library))?;
-    let mut summary = summary.map_err(|(path, error)| exception(&error, &path))?;
-    library.watch.tell_end(py)?;
-    let (mut books, mut failures) = library.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let watch = Watch::new(progress.as_ref());
+    let all: Mutex<(Vec<Book>, Vec<Failure>)> = Mutex::default();
+    let ended = |event: Event<'_>| add_event(&mut lock(&all), event);
+    let mut report = watch.during(py, || protect::run(&job, &plan, &watch, &ended))?.or_raise(None)?;
+    watch.report_progress(py)?;
+    let (mut books, mut failures) = std::mem::take(&mut *lock(&all));
     for (path, error) in found.unlisted {
-        summary.failed += 1;
-        failures.push((path, crate::errors::message(&error), crate::errors::exception_name(&error)));
+        report.failed += 1;
+        failures.push(Trouble::from(&error).failure(path));
     }
     books.sort_by(|one, other| one.source.cmp(&other.source));
     failures.sort();
-    let summary =
-        serde_json::to_string(&summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    Ok((summary, books, failures, found.passed_over))
+    Ok((plain(py, &report)?, books, failures, found.passed_over))
 }
 
-/// What became of publications so far.
-struct Library<'w> {
-    watch: Watch<'w>,
-    ended: Mutex<(Vec<Book>, Vec<Failure>)>,
-}
-
-impl Observer for Library<'_> {
-    fn advanced(&self, bytes: u64) {
-        self.watch.advanced(bytes);
-    }
-
-    fn ended(&self, event: &Event<'_>) {
-        self.watch.entry_ended();
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut book = Book {
-            source: event.source.to_owned(),
-            output: event.output.map(ToOwned::to_owned).unwrap_or_default(),
-            id: None,
-            title: None,
-            bytes: event.bytes,
-            output_bytes: None,
-            encrypted: None,
-            clear: None,
-        };
-        match &event.outcome {
-            Outcome::Done { record, encrypted, clear, .. } => {
-                (book.id, book.title) = (Some(record.id.clone()), Some(record.title.clone()));
-                book.output_bytes = Some(record.protected.size);
-                (book.encrypted, book.clear) = (Some(*encrypted), Some(*clear));
-            }
-            Outcome::Skipped => {}
-            Outcome::Failed(error) => {
-                ended.1.push((event.source.to_owned(), message(error), exception_name(error)));
-                return;
-            }
+fn add_event(all: &mut (Vec<Book>, Vec<Failure>), event: Event<'_>) {
+    let mut book = Book {
+        source: event.source.to_owned(),
+        output: event.output.map(ToOwned::to_owned).unwrap_or_default(),
+        bytes: event.bytes,
+        ..Book::default()
+    };
+    match event.outcome {
+        Outcome::Done(Protected { record, encrypted, clear, .. }) => {
+            (book.id, book.title) = (Some(record.id.clone()), Some(record.title.clone()));
+            book.output_bytes = Some(record.protected.size);
+            (book.encrypted, book.clear) = (Some(encrypted), Some(clear));
         }
-        ended.0.push(book);
+        Outcome::Skipped => {}
+        Outcome::Failed(error) => return all.1.push(Trouble::from(&error).failure(event.source)),
     }
-
-    fn is_stopped(&self) -> bool {
-        self.watch.is_stopped()
-    }
+    all.0.push(book);
 }

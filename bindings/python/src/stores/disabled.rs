@@ -1,31 +1,33 @@
-//! What a build without stores says.
+//! What a build without stores answers.
 
 use crate::errors::InvalidRequest;
-use crate::request::{Listed, Request};
+use crate::request::{Listed, Ran, Request};
 use crate::watch::Failure;
-use cipherloom::Selection;
+use cipherloom::internal::Selection;
+use cipherloom::internal::location::Location;
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-pub(crate) fn process(_py: Python<'_>, _request: &Request) -> PyResult<(String, Vec<Failure>)> {
+pub(crate) fn process<'py>(
+    _: Python<'py>,
+    _: &Request,
+    _: &Location,
+    _: Option<&Location>,
+) -> PyResult<Ran<'py>> {
     Err(missing())
 }
 
-pub(crate) fn list_objects(
-    _py: Python<'_>,
-    _source: &Path,
-    _selection: Selection,
-) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+pub(crate) fn list_objects(_: Python<'_>, _: &Path, _: Selection) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
     Err(missing())
 }
 
-pub(crate) fn plan(
-    _py: Python<'_>,
-    _source: &Path,
-    _threads: Option<NonZeroUsize>,
-    _selection: Selection,
-) -> PyResult<String> {
+pub(crate) fn plan<'py>(
+    _: Python<'py>,
+    _: &Path,
+    _: Option<NonZeroUsize>,
+    _: Selection,
+) -> PyResult<Bound<'py, PyAny>> {
     Err(missing())
 }
 

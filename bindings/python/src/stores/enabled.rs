@@ -1,16 +1,21 @@
 //! Runs, listings and plans over stores.
 //!
-//! A listing made by one process is shared out among others as plain values: path, size and version of each object.
+//! A listing made by one process is divided among others as plain values: path, size and version of each object.
 
-use crate::errors::{self, InvalidRequest, exception};
-use crate::request::{Listed, Request};
-use crate::watch::{Failure, Watch, json, watched};
-use cipherloom::{Error, Links, Selection, Tree};
-use cipherloom_stores::{Access, Errand, Inventory, Limits, Listing, Object, Place, Work, run};
+use crate::errors::{self, InvalidRequest, OrRaise, with_hint};
+use crate::plain::plain;
+use crate::request::{Listed, Ran, Request};
+use crate::watch::{Failure, watched};
+use cipherloom::internal::location::{Location, SourceKind};
+use cipherloom::{
+    Error, Links,
+    error::LocationFault,
+    internal::{Selection, Tree},
+};
+use cipherloom_stores::{Access, Inventory, Limits, Object, Place, StoreJob};
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Lists what there is at a place: the objects, and what could not be listed.
 pub(crate) fn list_objects(
@@ -18,130 +23,105 @@ pub(crate) fn list_objects(
     source: &Path,
     selection: Selection,
 ) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
-    let listing = list(py, source, selection)?;
-    let failures = errors::unlisted(&listing.unlisted);
-    let objects = listing.objects.into_iter().map(|object| (object.path.into(), object.size, object.e_tag));
-    Ok((objects.collect(), failures))
+    let inventory = open(py, source, selection, true)?;
+    let failures = errors::unlisted(inventory.unlisted());
+    let listed = |object: &Object| (object.path.clone().into(), object.size, object.e_tag.clone());
+    Ok((inventory.objects().iter().map(listed).collect(), failures))
 }
 
-/// Runs an operation over objects of a place. Returns the summary (JSON) and the failures.
-pub(crate) fn process(py: Python<'_>, request: &Request) -> PyResult<(String, Vec<Failure>)> {
-    if request.links()? != Links::Skip {
-        return Err(InvalidRequest::new_err("a store has no links; leave links=\"copy\" out"));
-    }
-    let inventory = match (&request.objects, &request.progress) {
-        // Objects are processed while others are still being listed.
-        (None, None) => open(py, &request.source, request.selection()?)?,
-        // A bar wants to know how much there is.
-        (None, Some(_)) => Inventory::from(&Arc::new(list(py, &request.source, request.selection()?)?)),
-        (Some(objects), _) => {
-            let listing = py.detach(|| share(&request.source, objects));
-            Inventory::from(&Arc::new(listing.map_err(|error| exception(&error, Some(&request.source)))?))
+/// Runs an operation over objects of a place. Returns the report's numbers and the failures.
+pub(crate) fn process<'py>(
+    py: Python<'py>,
+    request: &Request,
+    source: &Location,
+    destination: Option<&Location>,
+) -> PyResult<Ran<'py>> {
+    let options = &request.options;
+    let has_links = options.links()? != Links::Skip;
+    for (is_given, name) in
+        [(has_links, "links"), (options.preserve_modes, "preserve_modes"), (options.non_atomic, "non_atomic")]
+    {
+        if is_given {
+            let refused =
+                InvalidRequest::new_err(format!("{name} is for folders; a store has no such thing"));
+            return Err(with_hint(refused, Some("leave it out")));
         }
+    }
+    let source = source.to_path();
+    let inventory = match &request.objects {
+        // Objects are processed while others are still being listed, unless a progress bar needs the totals first.
+        None => open(py, &source, options.selection()?, request.has_progress())?,
+        Some(objects) => py.detach(|| open_known(&source, objects)).or_raise(Some(&source))?,
     };
-    let about = request.destination.as_deref().unwrap_or(&request.source);
-    let errand = errand(request, &inventory)?;
-    let progress = request.progress.as_ref();
+    let about = Some(request.about());
+    let job = request.job(SourceKind::from(&inventory), destination)?;
+    let mut job = StoreJob::open(job, Access::default()).or_raise(about)?;
+    job.limits = limits(options.threads);
+    py.detach(|| job.check(&inventory)).or_raise(about)?;
     let (objects, bytes, _) = inventory.found();
-    let started = progress.map(|start| start.call1(py, (bytes, objects)));
-    let progress = started.transpose()?;
-    let watch = Watch::new(progress.as_ref());
-    let summary = watch.during(py, || run(inventory, &errand, &watch))?;
-    let summary = summary.map_err(|error| exception(&error, Some(about)))?;
-    watch.tell_end(py)?;
-    Ok((json(&summary)?, watch.into_failures()))
+    request.run(py, bytes, objects, |watch| job.run(&inventory, watch))
 }
 
-/// What a run over the objects of a place would have in flight. Returns the description (JSON).
-pub(crate) fn plan(
-    py: Python<'_>,
+/// What a run over the objects of a place would have in flight. Returns the description.
+pub(crate) fn plan<'py>(
+    py: Python<'py>,
     source: &Path,
     threads: Option<NonZeroUsize>,
     selection: Selection,
-) -> PyResult<String> {
+) -> PyResult<Bound<'py, PyAny>> {
     let limits = limits(threads);
     let at = source.to_owned();
     let survey = watched(py, move || Inventory::open(&place(&at)?, selection)?.survey(&limits))?;
-    let survey = survey.map_err(|error| exception(&error, Some(source)))?;
-    json(&serde_json::json!({
-        "objects": survey.objects,
-        "bytes": survey.bytes,
-        "unlisted": survey.unlisted,
-        "in_flight": limits.objects,
-        "in_parts": survey.in_parts,
-        "part_bytes": limits.part,
-        "threads": limits.threads,
-        "memory_bytes": limits.memory,
-    }))
-}
-
-fn errand(request: &Request, inventory: &Inventory) -> PyResult<Errand> {
-    let (first, second) = (request.format(), request.new_format());
-    let work = match (request.work()?, first, second) {
-        (cipherloom::Work::Encrypt(_), Some(key), _) => Work::Encrypt(Arc::clone(key)),
-        (cipherloom::Work::Decrypt(_), Some(key), _) => Work::Decrypt(Arc::clone(key)),
-        (cipherloom::Work::Verify(_), Some(key), _) => Work::Verify(Arc::clone(key)),
-        (cipherloom::Work::Rekey { .. }, Some(from), Some(to)) => {
-            Work::Rekey { from: Arc::clone(from), to: Arc::clone(to) }
-        }
-        _ => Work::Copy,
-    };
-    let mut errand = Errand::new(work, None);
-    if let Some(destination) = &request.destination {
-        let place = place(destination).map_err(|error| exception(&error, Some(destination)))?;
-        let (place, single_name) =
-            if inventory.single().is_some() { place.for_single() } else { (place, None) };
-        errand.destination = Some(place);
-        errand.single_name = single_name;
-    }
-    errand.if_exists = request.if_exists()?;
-    let suffix = request.suffix.to_str().ok_or_else(|| InvalidRequest::new_err("suffix is not UTF-8"))?;
-    errand.suffix = suffix.to_owned();
-    errand.bind_path = request.bind_path;
-    errand.durable = request.durable;
-    errand.limits = limits(request.threads);
-    if errand.bind_path && errand.renames(inventory) {
-        return Err(InvalidRequest::new_err(
-            "bind_path binds the object's own name; name a prefix that ends in / as destination, so that the object keeps it",
-        ));
-    }
-    Ok(errand)
+    let survey = survey.or_raise(Some(source))?;
+    plain(
+        py,
+        &serde_json::json!({
+            "objects": survey.objects,
+            "bytes": survey.bytes,
+            "unlisted": survey.unlisted,
+            "in_flight": limits.objects,
+            "in_parts": survey.in_parts,
+            "part_bytes": limits.part,
+            "threads": limits.threads,
+            "memory_bytes": limits.memory,
+        }),
+    )
 }
 
 fn limits(threads: Option<NonZeroUsize>) -> Limits {
-    let usual = Limits::default();
-    Limits { threads: threads.map_or(usual.threads, NonZeroUsize::get), ..usual }
+    let mut limits = Limits::default();
+    limits.threads = threads.map_or(limits.threads, NonZeroUsize::get);
+    limits
 }
 
 fn place(address: &Path) -> Result<Place, Error> {
     Place::open(address, Access::default())
 }
 
-fn open(py: Python<'_>, source: &Path, selection: Selection) -> PyResult<Inventory> {
+/// What there is at a place; listed to its end if all of it is wanted.
+fn open(py: Python<'_>, source: &Path, selection: Selection, all: bool) -> PyResult<Inventory> {
     let at = source.to_owned();
-    let inventory = watched(py, move || Inventory::open(&place(&at)?, selection))?;
-    inventory.map_err(|error| exception(&error, Some(source)))
+    let inventory = watched(py, move || {
+        let inventory = Inventory::open(&place(&at)?, selection)?;
+        if all { inventory.list_all() } else { Ok(inventory) }
+    })?;
+    inventory.or_raise(Some(source))
 }
 
-fn list(py: Python<'_>, source: &Path, selection: Selection) -> PyResult<Listing> {
-    let at = source.to_owned();
-    let listing = watched(py, move || Listing::list(&place(&at)?, &selection))?;
-    listing.map_err(|error| exception(&error, Some(source)))
-}
-
-/// The listing of these objects alone.
-fn share(source: &Path, objects: &[Listed]) -> Result<Listing, Error> {
+/// The inventory of these objects alone.
+fn open_known(source: &Path, objects: &[Listed]) -> Result<Inventory, Error> {
     let place = place(source)?;
     if let Some(folder) = place.folder() {
         let files: Vec<PathBuf> = objects.iter().map(|(path, ..)| path.into()).collect();
-        return Ok(Listing::of_tree(Tree::named(folder, &files, &|| false)?));
+        return Ok(Inventory::of_tree(Tree::named(folder, &files, &|| false)?));
     }
     let mut known = Vec::with_capacity(objects.len());
     for (path, size, e_tag) in objects {
-        let path = path.to_str().ok_or_else(|| Error::Location {
-            reason: format!("{}: the name is not UTF-8, which a key is", path.display()),
+        let path = path.to_str().ok_or_else(|| {
+            let reason = "the name is not UTF-8, which a key is".to_owned();
+            Error::Location(LocationFault::Unusable { reason }).at(path.as_ref())
         })?;
         known.push(Object::new(path.to_owned(), *size, e_tag.clone()));
     }
-    Ok(Listing::of_objects(place, known))
+    Ok(Inventory::of_objects(place, known))
 }

@@ -1,31 +1,41 @@
 //! What can be wrong with one key of a keyset: the part of an error message that follows "key 1234 of the keyset".
 
 /// Why a key of a keyset cannot be used.
+///
+/// ```
+/// use cipherloom::error::{Error, KeyFault};
+/// use cipherloom::key::{Keyset, Template};
+///
+/// let mut keyset = Keyset::generate(Template::default())?;
+/// let id = keyset.primary_id();
+/// let error = keyset.disable(id).unwrap_err();
+/// assert!(matches!(error, Error::KeysetKey { fault: KeyFault::Primary, .. }));
+/// assert_eq!(error.to_string(), format!("key {id} of the keyset is the primary key, which encrypts"));
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyFault {
     /// Another kind of key, or a key for another purpose.
-    #[error(
-        "is of the type {type_url:?}, which is not a streaming AEAD; make a key with one of the streaming templates"
-    )]
+    #[error("is of the type {type_url:?}, which is not a streaming AEAD")]
     Type {
         /// The type as the keyset names it.
         type_url: String,
     },
     /// `keyMaterialType` is not `SYMMETRIC`.
-    #[error("is not marked SYMMETRIC, as streaming keys are; the keyset was edited or damaged")]
+    #[error("is not marked SYMMETRIC, as streaming keys are")]
     Material,
     /// No status that Tink knows.
-    #[error("has an unknown status; it must be ENABLED, DISABLED or DESTROYED")]
+    #[error("has a status that is not ENABLED, DISABLED or DESTROYED")]
     Status,
     /// No output prefix type that Tink knows.
-    #[error("has an unknown output prefix type; streaming keys have RAW")]
+    #[error("has an unknown output prefix type, and streaming keys have RAW")]
     Prefix,
     /// The value is not base64.
-    #[error("has a value that is not base64; the keyset is damaged")]
+    #[error("has a value that is not base64")]
     Base64,
     /// The value is not the message that its type says.
-    #[error("has a value that is not a protobuf message; the keyset is damaged")]
+    #[error("has a value that is not a protobuf message")]
     Protobuf,
     /// A later version of the message.
     #[error("has version {0}; only version 0 is known")]
@@ -34,7 +44,7 @@ pub enum KeyFault {
     #[error("derives keys of {0} bytes; only 16 and 32 are allowed")]
     DerivedKeySize(u32),
     /// A main key shorter than the keys derived from it.
-    #[error("has {found} secret bytes and needs at least {needed}; the keyset is damaged")]
+    #[error("has {found} secret bytes and needs at least {needed}")]
     TooShort {
         /// Bytes there are.
         found: usize,
@@ -64,20 +74,20 @@ pub enum KeyFault {
         least: u32,
     },
     /// The keyset has no key of that identifier.
-    #[error("is not there; `cipherloom keys list` shows those that are")]
+    #[error("is not there")]
     Missing,
     /// A key without its secret, or one that is not enabled, cannot become the primary.
-    #[error("is not enabled, so it cannot encrypt; enable it first")]
+    #[error("is not enabled, so it cannot encrypt")]
     NotEnabled,
     /// The key that encrypts.
-    #[error("is the primary key, which encrypts; promote another one first")]
+    #[error("is the primary key, which encrypts")]
     Primary,
     /// Its secret is gone.
     #[error("is destroyed: only its identifier is left")]
     Destroyed,
     /// Segments that take more memory than is allowed.
     #[error(
-        "has segments of {found} bytes, and each thread needs as much memory; more than {most} must be allowed (--max-segment-size)"
+        "has segments of {found} bytes, and each thread needs as much memory: more than the {most} allowed"
     )]
     SegmentLimit {
         /// The size in the key.

@@ -1,111 +1,141 @@
-//! What can go wrong, each with its cause and what to do about it.
+//! What can go wrong: [`Error`] says what failed and why, and gives no advice, since each front end has its own words for what
+//! a user can do.
 //!
-//! A message names the thing, why it failed and the remedy. It never holds a path (the pipeline knows the path and adds
-//! it), a key, a passphrase or any byte of a secret file. [`Error::class`] sorts the variants into the few classes that
-//! a program's exit code can tell apart.
+//! A message never holds a key, a passphrase or any byte of a secret file. [`Error::kind`] sorts the variants into the few
+//! classes that a program's exit code can tell apart.
 
 mod cause;
-mod class;
+pub(crate) mod escape;
+pub(crate) mod hint;
 mod key_fault;
-mod output_fault;
-mod run_fault;
+mod kind;
+mod location_fault;
+mod store_fault;
 
 pub use cause::Cause;
-pub use class::ErrorClass;
 pub use key_fault::KeyFault;
-pub use output_fault::OutputFault;
-pub use run_fault::RunFault;
+pub use kind::ErrorKind;
+pub use location_fault::LocationFault;
+pub use store_fault::StoreFault;
 
+use crate::age::AgeFault;
 use std::io;
+use std::path::PathBuf;
 
-/// Every error of this library.
+/// Every error of this library. Displayed, it is `path: what failed: cause`, or without the path where the caller knows it.
+///
+/// ```
+/// use cipherloom::ErrorKind;
+/// use std::path::Path;
+///
+/// let error = cipherloom::verify("no-such-folder").run().unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Key, "no key is given");
+///
+/// let refused = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+/// let error = cipherloom::Error::io("read the file", refused).at(Path::new("a\nb"));
+/// assert_eq!(error.path(), Some(Path::new("a\nb")));
+/// assert_eq!(error.to_string(), "a\\nb: cannot read the file: permission denied");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    // ── the machine ──────────────────────────────────────────────────────────────────────────────────────────────
+    /// Another error, with the path that it is about.
+    #[error("{}: {source}", escape::path(path))]
+    At {
+        /// The file, folder or address.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<Error>,
+    },
+    /// A state that should be impossible: a defect of this program, or a cryptographic library that refuses what it must not.
+    #[error("internal error: {message}; please report it")]
+    Internal {
+        /// What happened.
+        message: String,
+    },
+
+    // ── the machine ─────────────────────────────────────────────────────────────────────────────────────────────────
     /// The operating system refused.
     #[error("cannot {action}: {source}")]
     Io {
         /// What was tried, as a verb phrase: "read the file".
         action: &'static str,
         /// The operating system's reason.
-        #[source]
         source: io::Error,
     },
-    /// No random bytes could be had.
-    #[error(
-        "the operating system gave no random bytes ({0}); encryption without them would be unsafe, so nothing was written"
-    )]
+    /// The operating system gave no random bytes. Encryption without them would be unsafe, so nothing was written.
+    #[error("the operating system gave no random bytes: {0}")]
     Random(getrandom::Error),
-    /// The cryptographic library refused an operation that should not fail.
-    #[error("the cryptographic library refused to {operation}; nothing was written, please report this")]
-    Library {
-        /// What was asked of it.
-        operation: &'static str,
-    },
     /// The chosen backend needs instructions that this CPU lacks.
-    #[error(
-        "this CPU cannot run the backend {name}; choose one that `cipherloom devices` lists as available"
-    )]
+    #[error("this CPU cannot run the backend {name}")]
     BackendUnavailable {
         /// The backend's name.
         name: &'static str,
     },
+    /// Stored calibration cannot be used; what is wrong with it.
+    #[error("the stored calibration cannot be used: {0}")]
+    Calibration(String),
 
-    // ── what was asked ───────────────────────────────────────────────────────────────────────────────────────────
-    /// No template has this name.
-    #[error("there is no template {name:?}; the templates are {known}")]
-    UnknownTemplate {
-        /// What was given.
-        name: String,
-        /// All names, comma-separated.
-        known: String,
-    },
-    /// No cipher has this name.
-    #[error("there is no cipher {name:?}; the ciphers are {known}")]
-    UnknownCipher {
+    // ── what was asked ──────────────────────────────────────────────────────────────────────────────────────────────
+    /// A name that means nothing here.
+    #[error("there is no {what} {name:?}")]
+    UnknownName {
+        /// "template" or "cipher".
+        what: &'static str,
         /// What was given.
         name: String,
         /// All names, comma-separated.
         known: String,
     },
     /// PBKDF2 with no iteration.
-    #[error(
-        "0 PBKDF2 iterations would use the passphrase itself; give at least 1 (openssl's default is 10000)"
-    )]
+    #[error("0 PBKDF2 iterations would use the passphrase itself as the key")]
     NoIterations,
     /// The format has nothing that could carry associated data.
-    #[error(
-        "the format {format} cannot bind a path or other associated data; use the format tink or cobblestone"
-    )]
+    #[error("the format {format} cannot bind a path or other associated data")]
     AssociatedDataUnsupported {
         /// The format's name.
         format: &'static str,
     },
-    /// A chain (CBC) cannot be sealed segment by segment.
-    #[error("a CBC stream is one chain and cannot be sealed by segments; seal it through its chain")]
+    /// A chain (CBC) cannot be sealed segment by segment, only through its chain.
+    #[error("a CBC stream is one chain and cannot be encrypted in segments")]
     Chained,
     /// A re-keying from or to a format that does not tell which key opens a file.
     #[error(
-        "only the authenticated formats tink and cobblestone are re-keyed: in another one nothing tells which key a file opens with; decrypt, then encrypt"
+        "only the authenticated formats tink and cobblestone can be re-keyed: no other one tells which key a file opens with"
     )]
     RekeyUnauthenticated,
     /// The stream would have more segments than its format can number.
-    #[error(
-        "the stream needs more than {limit} segments, which is all the format {format} can number; use a larger segment size or split the file"
-    )]
+    #[error("the stream needs more than {limit} segments, the most that the format {format} can number")]
     TooManySegments {
         /// The format's name.
         format: &'static str,
         /// The greatest number of segments.
         limit: u64,
     },
+    /// A source or destination that cannot be used as it was given.
+    #[error(transparent)]
+    Location(#[from] LocationFault),
+    /// An include or exclude glob is malformed.
+    #[error("the glob {pattern:?} is malformed: {reason}")]
+    Glob {
+        /// The glob as given.
+        pattern: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Not a shard, or none of its number: what was given.
+    #[error("{0:?} is not a shard")]
+    Shard(String),
+    /// A job without a key.
+    #[error("no key is given")]
+    NoKey,
+    /// The plan was made for another tree or job; what differs, in words. `Job::plan` makes one that fits.
+    #[error("the plan was made for another tree or job: {0}")]
+    PlanMismatch(String),
 
-    // ── keys ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    // ── keys ────────────────────────────────────────────────────────────────────────────────────────────────────────
     /// Not the JSON of a Tink keyset.
-    #[error(
-        "the keyset is not a Tink keyset in JSON: {problem} at line {line}, column {column}; check that this is the right file and that it is whole"
-    )]
+    #[error("the keyset is not a Tink keyset in JSON: {problem} at line {line}, column {column}")]
     KeysetSyntax {
         /// What is wrong there; never a quotation.
         problem: &'static str,
@@ -115,34 +145,25 @@ pub enum Error {
         column: usize,
     },
     /// A keyset that Tink wrapped with a key management service.
-    #[error(
-        "the keyset is encrypted by a key management service; decrypt it with Tink's own tool (tinkey convert-keyset) first"
-    )]
+    #[error("the keyset is encrypted by a key management service")]
     KeysetEncrypted,
     /// A keyset in Tink's binary form.
-    #[error(
-        "this is a keyset in Tink's binary form, and JSON is read here; convert it: tinkey convert-keyset --in-format binary --out-format json"
-    )]
+    #[error("the keyset is in Tink's binary form, not in JSON")]
     KeysetBinary,
     /// A keyset without keys.
-    #[error("the keyset has no keys; generate a new one")]
+    #[error("the keyset has no keys")]
     KeysetEmpty,
     /// `primaryKeyId` names no key that is there and enabled.
-    #[error(
-        "the keyset's primary key {id} {problem}; enable it or make another key the primary (tinkey promote-key)"
-    )]
+    #[error("the keyset's primary key {id} {problem}")]
     KeysetPrimary {
         /// `primaryKeyId`.
         id: u32,
         /// "is missing" or "is not enabled".
         problem: &'static str,
     },
-    /// Two keys share an identifier.
-    #[error("the keyset has two keys with the identifier {id}; it is damaged or was edited by hand")]
-    KeysetDuplicate {
-        /// The identifier.
-        id: u32,
-    },
+    /// Two keys share this identifier.
+    #[error("the keyset has two keys with the identifier {0}")]
+    KeysetDuplicate(u32),
     /// One key of the keyset cannot be used.
     #[error("key {id} of the keyset {fault}")]
     KeysetKey {
@@ -151,18 +172,13 @@ pub enum Error {
         /// What is wrong with it.
         fault: KeyFault,
     },
-    /// A raw key of a length that AES does not know.
+    /// A raw key of a length (in bytes) that AES does not know.
     #[error(
-        "a key file holds 16, 24 or 32 bytes, or 32, 48 or 64 hexadecimal digits; this one has {found} bytes"
+        "a key file holds 16, 24 or 32 bytes, or 32, 48 or 64 hexadecimal digits; this one has {0} bytes"
     )]
-    RawKeyLength {
-        /// Bytes found in the file.
-        found: usize,
-    },
+    RawKeyLength(usize),
     /// The key does not fit the cipher.
-    #[error(
-        "{cipher} needs a key of {needed} bytes, and this key has {found}; choose the cipher that fits the key"
-    )]
+    #[error("{cipher} needs a key of {needed} bytes, and this key has {found}")]
     KeyLength {
         /// The cipher or format.
         cipher: &'static str,
@@ -172,73 +188,45 @@ pub enum Error {
         found: usize,
     },
     /// The passphrase is empty.
-    #[error("the passphrase is empty; a passphrase file has the passphrase on its first line")]
+    #[error("the passphrase is empty")]
     PassphraseEmpty,
     /// The passphrase has bytes that openssl or age would not take.
-    #[error(
-        "the passphrase {problem}; other programs would read another passphrase from it, so choose one without"
-    )]
+    #[error("the passphrase {problem}, and other programs would read another passphrase from it")]
     PassphraseUnfit {
         /// What is unfit about it.
         problem: &'static str,
     },
     /// Neither a passphrase nor a recipient.
-    #[error("a wrapped keyset needs a passphrase or at least one recipient (age1…)")]
+    #[error("a wrapped keyset needs a passphrase or at least one recipient")]
     WrapSecretMissing,
     /// Not an age recipient.
-    #[error(
-        "recipient {position} is not an age X25519 recipient ({reason}); it begins with age1 and comes from age-keygen"
-    )]
+    #[error("recipient {position} is not an age X25519 recipient: {reason}")]
     Recipient {
         /// Which of the recipients given, from 1.
         position: usize,
         /// What the parser said.
         reason: &'static str,
     },
-    /// Not an age identity file.
-    #[error(
-        "line {line} of the identity file is not an age identity; such a line begins with AGE-SECRET-KEY-1 (plugin and SSH identities are not supported)"
-    )]
-    IdentityFile {
-        /// Line, from 1.
-        line: usize,
-    },
-    /// The identity file is an age file itself.
-    #[error(
-        "the identity file is encrypted itself, with a passphrase as a rule; decrypt it first: age -d -o identity.txt FILE"
-    )]
-    IdentityFileEncrypted,
-    /// The identity file has only comments.
-    #[error("the identity file has no identity; it needs a line that begins with AGE-SECRET-KEY-1")]
-    IdentityFileEmpty,
-    /// The wrapped keyset wants a passphrase.
-    #[error("the keyset is wrapped with a passphrase; give the passphrase instead of an identity")]
+    /// The wrapped keyset wants a passphrase, and an identity was given.
+    #[error("the keyset is wrapped with a passphrase, not for an identity")]
     PassphraseNeeded,
     /// The wrapped keyset wants an identity.
-    #[error(
-        "the keyset is wrapped for recipients; give the identity file of one of them instead of a passphrase"
-    )]
+    #[error("the keyset is wrapped for recipients, not with a passphrase")]
     IdentityNeeded,
     /// The passphrase does not unwrap the keyset.
-    #[error(
-        "the passphrase does not open the wrapped keyset; check the spelling and that this is the right key file"
-    )]
+    #[error("the passphrase does not open the wrapped keyset")]
     WrongPassphrase,
     /// No identity of the file is a recipient.
-    #[error(
-        "none of the identities is a recipient of the wrapped keyset; give the identity file of one that is"
-    )]
+    #[error("none of the identities is a recipient of the wrapped keyset")]
     NoMatchingIdentity,
     /// The wrapped keyset is not an age file or was changed.
-    #[error("the wrapped keyset is damaged ({problem}); restore it from a copy")]
+    #[error("the wrapped keyset is damaged: {problem}")]
     WrappedDamaged {
         /// What was found.
         problem: &'static str,
     },
     /// The age file asks for more work than is sane.
-    #[error(
-        "the wrapped keyset asks for 2^{log_n} rounds of scrypt, more than the 2^{limit} accepted; wrap it anew with a smaller work factor"
-    )]
+    #[error("the wrapped keyset asks for 2^{log_n} rounds of scrypt, more than the 2^{limit} accepted")]
     WrappedWork {
         /// log2 of the rounds asked for.
         log_n: u8,
@@ -246,11 +234,13 @@ pub enum Error {
         limit: u8,
     },
 
-    // ── content ──────────────────────────────────────────────────────────────────────────────────────────────────
+    /// What is wrong with an age file, a recipient or an identity.
+    #[error(transparent)]
+    Age(AgeFault),
+
+    // ── content ─────────────────────────────────────────────────────────────────────────────────────────────────────
     /// The stream does not begin as its format must.
-    #[error(
-        "this is not a {format} stream: {problem}; check the format and that the file is encrypted at all"
-    )]
+    #[error("this is not a {format} stream: {problem}")]
     NotThisFormat {
         /// The format's name.
         format: &'static str,
@@ -258,9 +248,7 @@ pub enum Error {
         problem: &'static str,
     },
     /// The stream ends inside its header.
-    #[error(
-        "the stream is truncated: it has {found} bytes and the {format} header alone has {needed}; fetch the file again"
-    )]
+    #[error("the stream is truncated: it has {found} bytes and the {format} header alone has {needed}")]
     HeaderTruncated {
         /// The format's name.
         format: &'static str,
@@ -270,23 +258,19 @@ pub enum Error {
         found: u64,
     },
     /// No whole stream has this length.
-    #[error(
-        "the stream is truncated or has extra bytes: no whole stream is {length} bytes long; fetch the file again"
-    )]
+    #[error("the stream is truncated or has extra bytes: no whole stream is {length} bytes long")]
     ImpossibleLength {
         /// The stream's length in bytes.
         length: u64,
     },
     /// The stream ends at a segment's border, before its last segment.
-    #[error(
-        "the stream is truncated after segment {index}: more segments were written; fetch the file again"
-    )]
+    #[error("the stream is truncated after segment {index}: more segments were written")]
     Truncated {
         /// The segment that should have been the last, from 0.
         index: u64,
     },
     /// Bytes follow the segment that was written as the last.
-    #[error("bytes follow the end of the stream, which is segment {index}; fetch the file again")]
+    #[error("bytes follow the end of the stream, which is segment {index}")]
     TrailingData {
         /// The segment that was written as the last, from 0.
         index: u64,
@@ -305,9 +289,7 @@ pub enum Error {
     )]
     FirstSegment,
     /// A segment is not what was written.
-    #[error(
-        "segment {index} (from byte {offset} on) is damaged: its authentication fails; fetch the file again"
-    )]
+    #[error("segment {index} (from byte {offset} on) is damaged: its authentication fails")]
     DamagedSegment {
         /// The segment, from 0.
         index: u64,
@@ -316,102 +298,91 @@ pub enum Error {
     },
     /// The padding of an unauthenticated CBC stream is impossible.
     #[error(
-        "the padding at the stream's end is wrong: usual causes are another key, passphrase or iteration count, damage, or with openssl a stream made without -iter (10000 then), without -pbkdf2, or with -md other than sha256 (this format is unauthenticated and cannot tell which)"
+        "the padding at the stream's end is wrong: the key, passphrase or iteration count is another one, or the file is damaged"
     )]
     Padding,
 
-    // ── trees and runs ───────────────────────────────────────────────────────────────────────────────────────────
+    // ── trees and runs ──────────────────────────────────────────────────────────────────────────────────────────────
     /// The source is a FIFO, socket or device.
-    #[error("neither a file nor a folder; name one of these, or `-` for standard input")]
+    #[error("neither a file nor a folder")]
     NeitherFileNorFolder,
-    /// An include or exclude glob is malformed.
-    #[error("the glob {pattern:?} is malformed ({reason}); put a special character in [brackets]")]
-    Glob {
-        /// The glob as given.
-        pattern: String,
-        /// What is wrong with it.
-        reason: String,
-    },
     /// The destination lies inside the source.
-    #[error(
-        "the destination lies inside the source, so outputs would become inputs; choose a folder outside of it"
-    )]
+    #[error("the destination lies inside the source, so outputs would become inputs")]
     DestinationInsideSource,
     /// The source lies inside the destination.
-    #[error(
-        "the source lies inside the destination, so outputs could replace inputs; choose another destination"
-    )]
+    #[error("the source lies inside the destination, so outputs could replace inputs")]
     SourceInsideDestination,
     /// Source and destination are one file.
-    #[error("source and destination are the same file; choose another destination")]
+    #[error("source and destination are the same file")]
     SameFile,
     /// The output is there already.
-    #[error("the output exists already; --if-exists skip resumes a run, --if-exists overwrite replaces it")]
+    #[error("the output exists already")]
     OutputExists,
-    /// A folder of the destination is a link that leads elsewhere.
-    #[error(
-        "the output folder is a symbolic link, which could lead out of the destination; remove it or choose another destination"
-    )]
-    LinkInDestination,
-    /// What concerns outputs alone.
-    #[error(transparent)]
-    Output(#[from] OutputFault),
-    /// The suffix that decryption should remove is not there.
-    #[error("the name does not end in {suffix:?}; leave --suffix out, or exclude this file")]
-    SuffixMissing {
-        /// The suffix.
-        suffix: String,
-    },
-    /// The file has fewer bytes than when it was listed.
-    #[error("the file became shorter while it was read; run again when nothing writes to it")]
-    SourceShrank,
-    /// The file was written to, or replaced, since it was listed.
-    #[error("the file changed while it was read; run again when nothing writes to it")]
-    SourceChanged,
-    /// The plan was made for another tree or job; what differs, in words.
-    #[error("the plan was made for another tree or job: {0}; plan this job anew for this tree (Job::plan)")]
-    PlanMismatch(String),
-    /// Whoever watched the run told it to stop ([`crate::Observer::is_stopped`]).
-    #[error("stopped before this was done; run again with --if-exists skip to go on")]
-    Stopped,
     /// The output is there, and was made from another source or under another key, or says nothing of either.
-    #[error(
-        "another output stands there already ({reason}); --if-exists overwrite replaces it, or choose another destination"
-    )]
+    #[error("another output exists already: {reason}")]
     OutputConflict {
         /// What differs.
         reason: String,
     },
-    /// Not a shard, or none of its number.
-    #[error("{text:?} is no shard; give i/n with i from 1 to n, such as 3/8")]
-    Shard {
-        /// What was given.
-        text: String,
+    /// The destination holds a file of another key.
+    #[error("encrypted with another key; refusing to mix keys in the destination")]
+    OtherKey,
+    /// A folder of the destination is a link that leads elsewhere.
+    #[error("the output folder is a symbolic link, which could lead out of the destination")]
+    LinkInDestination,
+    /// A link of an encrypted tree could lead out of the output tree: where it leads.
+    #[error("the link leads to {0:?}, which may be outside the output tree, and links are not authenticated")]
+    LinkLeavesTree(PathBuf),
+    /// The file system has no way to name an output that could not replace another one.
+    #[error(
+        "this file system can rename only by replacing, so a file that another program creates at the same moment could be lost"
+    )]
+    NamesNotAtomic,
+    /// The file system of the destination gives the outputs of two entries the same name.
+    #[error("name collides with {other:?} on the destination's file system")]
+    NameCollision {
+        /// The name of the other output, or of the other folder.
+        other: String,
     },
+    /// The suffix that decryption should remove is not there: the suffix.
+    #[error("the name does not end in {0:?}")]
+    SuffixMissing(String),
+    /// The file has fewer bytes than when it was listed.
+    #[error("the file became shorter while it was read")]
+    SourceShrank,
+    /// The file was written to, or replaced, since it was listed.
+    #[error("the file changed while it was read")]
+    SourceChanged,
+    /// The destination takes no more outputs. Ends the run.
+    #[error("cannot {action}: {source}; the run stopped because every other file would fail too")]
+    DestinationRefused {
+        /// What was tried, as a verb phrase: "write the output".
+        action: &'static str,
+        /// The operating system's reason.
+        source: io::Error,
+    },
+    /// The key opened none of the first files. Ends the run.
+    #[error("the key opened none of the first {tried} files, so the run stopped")]
+    KeyOpensNothing {
+        /// How many files were tried.
+        tried: usize,
+    },
+    /// The observer stopped the run ([`crate::report::Observer::is_stopped`]).
+    #[error("stopped before this was done")]
+    Stopped,
+
+    // ── object stores ───────────────────────────────────────────────────────────────────────────────────────────────
     /// An object store refused, or could not be reached.
     #[error("cannot {action}: {reason}")]
     Store {
         /// What was tried, as a verb phrase: "read the object".
         action: &'static str,
-        /// The store's reason, and what to do about it.
+        /// What can be done about it.
+        fault: StoreFault,
+        /// The store's reason, in words.
         reason: String,
     },
     /// A place in an object store holds nothing: no object has this name, none lies below it.
-    #[error("cannot list the bucket: nothing is there; check the prefix")]
+    #[error("cannot list the bucket: nothing is there")]
     NothingThere,
-    /// Not the address of a place in an object store.
-    #[error("{reason}")]
-    Location {
-        /// What is wrong with it, and what to do about it.
-        reason: String,
-    },
-    /// What concerns the run as a whole.
-    #[error(transparent)]
-    Run(#[from] RunFault),
-    /// Stored calibration cannot be used.
-    #[error("the stored calibration cannot be used ({reason}); run `cipherloom calibrate` again")]
-    Calibration {
-        /// What is wrong with it.
-        reason: String,
-    },
 }

@@ -1,7 +1,7 @@
 //! AES-CTR and AES-CBC without authentication: what the formats openssl and raw have in common.
 //!
 //! Neither mode has segments. Ours are virtual: 1 MiB each, nothing added, so that CTR both ways and CBC decryption can
-//! use every core. CBC encryption is one chain; the pipeline runs many of them interleaved through [`super::Stream::chain`].
+//! use every core. CBC encryption is one chain; many of them run interleaved (`engine::encrypt_pieces`).
 
 use super::cipher::{Cipher, Mode};
 use super::layout::{LastSegment, Layout};
@@ -15,7 +15,7 @@ use zeroize::Zeroize;
 const SEGMENT: u32 = 1 << 20;
 const BLOCK: u32 = 16;
 
-/// The layout of a stream of this mode behind so many bytes of header.
+/// The layout of a stream of this mode behind a header of this many bytes.
 pub(super) const fn layout(mode: Mode, header: u32) -> Layout {
     let last = match mode {
         Mode::Cbc => LastSegment::Padded,
@@ -66,8 +66,16 @@ impl BareStream {
         (self.mode == Mode::Cbc).then_some((&*self.aes, self.iv))
     }
 
+    /// Seals whole blocks (CBC) or any bytes (CTR) from the segment `index` on.
+    pub(super) fn seal(&self, segment: u32, index: u64, before: Option<&[u8; 16]>, buffer: &mut [u8]) {
+        match self.mode {
+            Mode::Ctr => self.xor(segment, index, buffer),
+            Mode::Cbc => self.aes.cbc_encrypt(&mut self.block_before(index, before), buffer),
+        }
+    }
+
     /// CTR, which seals and opens alike.
-    pub(super) fn xor(&self, segment: u32, index: u64, buffer: &mut [u8]) {
+    fn xor(&self, segment: u32, index: u64, buffer: &mut [u8]) {
         let first_block = u128::from(index) * u128::from(segment / BLOCK);
         self.aes.ctr_xor(&self.iv, first_block, buffer);
     }
@@ -84,11 +92,10 @@ impl BareStream {
             self.xor(segment, index, buffer);
             return Ok(buffer.len());
         }
-        let mut chain = match index {
-            0 => self.iv,
-            _ => *before.expect("CBC needs the ciphertext block in front of a segment"),
-        };
-        self.aes.cbc_decrypt(&mut chain, buffer);
+        if !buffer.len().is_multiple_of(BLOCK as usize) {
+            return Err(NotAuthentic::Damaged);
+        }
+        self.aes.cbc_decrypt(&mut self.block_before(index, before), buffer);
         if !last {
             return Ok(buffer.len());
         }
@@ -96,5 +103,12 @@ impl BareStream {
             buffer.zeroize();
             NotAuthentic::Padding
         })
+    }
+
+    fn block_before(&self, index: u64, before: Option<&[u8; 16]>) -> [u8; 16] {
+        match index {
+            0 => self.iv,
+            _ => *before.expect("a chain needs the ciphertext block in front of a segment"),
+        }
     }
 }

@@ -4,6 +4,33 @@ use crate::Error;
 use std::{fmt, str::FromStr};
 
 /// AES with a key size and a mode.
+///
+/// ```
+/// use cipherloom::format::{Algorithm, Cipher, IvPolicy, Mode};
+/// use cipherloom::key::RawKey;
+/// use cipherloom::stream::{Decryptor, Encryptor};
+/// use cipherloom::{Format, machine::Backend};
+/// use std::io::{Read, Write};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let cipher: Cipher = "aes-256-cbc".parse()?;
+/// assert_eq!((cipher.mode(), cipher.key_len()), (Mode::Cbc, 32));
+/// assert!(Cipher::ALL.iter().any(|known| known.name() == "aes-256-cbc"));
+///
+/// // The IV is not in the stream: somebody else keeps it.
+/// let key = RawKey::from_bytes(&[7; 32])?;
+/// let format = Format::raw(cipher, &key, IvPolicy::Fixed([9; 16]), Backend::best())?;
+/// assert_eq!((format.name(), format.algorithm()), ("raw", Algorithm::Cbc));
+/// let mut encryptor = Encryptor::with_format(Vec::new(), &format, b"")?;
+/// encryptor.write_all(b"It was a bright cold day")?;
+/// let sealed = encryptor.finish()?;
+/// assert_eq!(sealed.len(), 32);
+/// let mut text = String::new();
+/// Decryptor::with_format(&sealed[..], &format, b"")?.read_to_string(&mut text)?;
+/// assert_eq!(text, "It was a bright cold day");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cipher {
     /// AES-128-CBC with PKCS#7 padding.
@@ -85,10 +112,14 @@ impl FromStr for Cipher {
     /// Reads a cipher's name, in whichever case.
     ///
     /// # Errors
-    /// [`Error::UnknownCipher`], which lists the names.
+    /// [`Error::UnknownName`], which lists the names.
     fn from_str(name: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|cipher| cipher.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
-            Error::UnknownCipher { name: name.to_owned(), known: Self::ALL.map(Self::name).join(", ") }
+            Error::UnknownName {
+                what: "cipher",
+                name: name.to_owned(),
+                known: Self::ALL.map(Self::name).join(", "),
+            }
         })
     }
 }
@@ -105,6 +136,7 @@ mod tests {
             let mode = if cipher.mode() == Mode::Cbc { "cbc" } else { "ctr" };
             assert_eq!(cipher.name(), format!("aes-{bits}-{mode}"));
         }
-        assert!("des".parse::<Cipher>().unwrap_err().to_string().contains("aes-192-ctr"));
+        let Err(Error::UnknownName { known, .. }) = "des".parse::<Cipher>() else { panic!("a cipher") };
+        assert!(known.contains("aes-192-ctr"));
     }
 }

@@ -13,8 +13,8 @@
 //! (a bound path) goes behind the context: context | 0x00 | associated data; a context that holds
 //! a zero byte is refused together with associated data, so that no two pairs make the same context.
 
+use super::aead::{self, Aead};
 use super::derive;
-use super::gcm::{self, Gcm};
 use super::layout::{LastSegment, Layout};
 use super::stream::{NotAuthentic, Stream, StreamCipher};
 use crate::{Error, key::RawKey};
@@ -35,8 +35,8 @@ const CHUNK_LIMIT: u64 = 1 << 38;
 
 pub(super) const LAYOUT: Layout = Layout {
     header: HEADER as u32,
-    segment: (16 << 10) + gcm::TAG,
-    overhead: gcm::TAG,
+    segment: (16 << 10) + aead::TAG,
+    overhead: aead::TAG,
     first_deficit: 0,
     last: LastSegment::AlwaysShort,
 };
@@ -49,7 +49,7 @@ pub(super) struct CobblestoneFormat {
 }
 
 pub(super) struct CobblestoneStream {
-    gcm: Gcm,
+    gcm: Aead,
     base_nonce: [u8; NONCE],
 }
 
@@ -107,7 +107,7 @@ impl CobblestoneFormat {
 
     fn stream(&self, derived: &[u8]) -> Result<Stream, Error> {
         let (key, rest) = derived.split_at(self.key_len);
-        let mut stream = CobblestoneStream { gcm: Gcm::new(key)?, base_nonce: [0; NONCE] };
+        let mut stream = CobblestoneStream { gcm: Aead::aes_gcm(key)?, base_nonce: [0; NONCE] };
         stream.base_nonce.copy_from_slice(&rest[..NONCE]);
         Ok(Stream::new(NAME, LAYOUT, CHUNK_LIMIT, StreamCipher::Cobblestone(stream)))
     }

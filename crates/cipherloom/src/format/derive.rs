@@ -25,16 +25,18 @@ pub(super) fn hkdf(
     };
     let mut extracted = Zeroizing::new([0; 64]);
     let salt = hmac::Key::new(algorithm.hmac_algorithm(), salt);
-    let extracted = hmac::sign_to_buffer(&salt, key, extracted.as_mut_slice()).map_err(|_| REFUSED)?;
+    let extracted = hmac::sign_to_buffer(&salt, key, extracted.as_mut_slice()).map_err(|_| refused())?;
     expand(&Prk::new_less_safe(algorithm, extracted), &[info], output)
 }
 
 /// Fills `output` with HKDF-Expand(key, the concatenation of `info`).
 pub(super) fn expand(key: &Prk, info: &[&[u8]], output: &mut [u8]) -> Result<(), Error> {
-    key.expand(info, Length(output.len())).and_then(|okm| okm.fill(output)).map_err(|_| REFUSED)
+    key.expand(info, Length(output.len())).and_then(|okm| okm.fill(output)).map_err(|_| refused())
 }
 
-const REFUSED: Error = Error::Library { operation: "derive a stream's keys" };
+fn refused() -> Error {
+    Error::internal("HKDF refused to derive a stream's keys")
+}
 
 /// How many bytes to derive.
 struct Length(usize);

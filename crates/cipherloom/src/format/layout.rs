@@ -11,6 +11,7 @@
 //! All lengths are bytes. Lengths near 2^64 saturate or are refused; nothing here overflows.
 
 use crate::Error;
+use std::ops::Range;
 
 /// Bytes of an AES block, to which CBC pads.
 const BLOCK: u64 = 16;
@@ -19,6 +20,34 @@ const BLOCK: u64 = 16;
 ///
 /// ciphertext = header, then segments. A full segment is `segment` ciphertext bytes of which `overhead` are not
 /// plaintext; the first segment is shorter than the others by `first_deficit` bytes (Tink counts the header in it).
+///
+/// ```
+/// use cipherloom::format::{LastSegment, Layout, MAX_SEGMENT_SIZE};
+/// use cipherloom::key::{Keyset, Template};
+/// use cipherloom::{Format, stream, machine::Backend};
+///
+/// let keyset = Keyset::generate(Template::Aes256GcmHkdf1Mb)?;
+/// let format = Format::tink_with_segments_up_to(MAX_SEGMENT_SIZE, &keyset, Backend::best())?;
+/// let layout: Layout = format.layout();
+/// assert_eq!((layout.header, layout.segment, layout.overhead), (40, 1 << 20, 16));
+/// assert_eq!((layout.last, layout.first_deficit), (LastSegment::MayBeFull, 40));
+///
+/// let text = vec![7; 3 << 20];
+/// let sealed = stream::encrypt(&text, &keyset, b"")?;
+/// assert_eq!(layout.ciphertext_len(text.len() as u64), sealed.len() as u64);
+/// assert_eq!(layout.plaintext_len(sealed.len() as u64)?, text.len() as u64);
+/// assert_eq!(layout.segments(text.len() as u64), layout.segments_of_ciphertext(sealed.len() as u64)?);
+/// assert_eq!(layout.segment_at(layout.plaintext_offset(2)), 2);
+/// assert_eq!(layout.ciphertext_offset(2), 2 << 20);
+///
+/// assert!(format.can_hold(sealed.len() as u64, text.len() as u64));
+/// assert_eq!((format.key_id(), format.key_iterations()), (Some(keyset.primary_id()), 0));
+/// assert_eq!(format.largest_segment(), layout.segment);
+/// assert!(format.binds_associated_data() && !format.is_chained());
+/// let begin = &sealed[..format.begin_len() as usize];
+/// assert!(format.opens_with_primary(b"", begin, false)?);
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Bytes in front of the first segment.
@@ -44,33 +73,34 @@ pub enum LastSegment {
     Padded,
 }
 
-/// A segment's place in both streams.
+/// Which of a stream's two forms a length counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    /// Its number, from 0.
-    pub index: u64,
-    /// True for the stream's last.
-    pub last: bool,
-    /// Where it begins in the plaintext.
-    pub plaintext_offset: u64,
-    /// Its plaintext bytes.
-    pub plaintext_len: u32,
-    /// Where it begins in the ciphertext, the header counted.
-    pub ciphertext_offset: u64,
-    /// Its ciphertext bytes.
-    pub ciphertext_len: u32,
+pub(crate) enum Form {
+    Plaintext,
+    Ciphertext,
 }
 
 impl Layout {
+    /// How many segments come before the last one, if `len` bytes (in this form) from segment `first` on are the rest of
+    /// the stream. If the stream goes on, these segments are not the last either.
+    ///
+    /// Which segment is the last is decided here and nowhere else.
+    pub(crate) fn segments_before_last(&self, first: u64, len: u64, form: Form) -> u64 {
+        let full = match form {
+            Form::Plaintext => self.segment - self.overhead,
+            Form::Ciphertext => self.segment,
+        };
+        let last_may_be_full = self.last == LastSegment::MayBeFull
+            || (self.last, form) == (LastSegment::Padded, Form::Ciphertext);
+        let deficit = if first == 0 { self.first_deficit } else { 0 };
+        let len = u128::from(len) + u128::from(deficit);
+        (len.saturating_sub(u128::from(last_may_be_full)) / u128::from(full)) as u64
+    }
+
     /// Number of segments of a stream with so many plaintext bytes, at least 1.
     #[must_use]
     pub fn segments(&self, plaintext_len: u64) -> u64 {
-        let beyond_first = plaintext_len.checked_sub(self.first_plaintext());
-        match (self.last, beyond_first) {
-            (_, None) | (LastSegment::MayBeFull, Some(0)) => 1,
-            (LastSegment::MayBeFull, Some(rest)) => 1 + rest.div_ceil(self.full_plaintext()),
-            (_, Some(rest)) => 2 + rest / self.full_plaintext(),
-        }
+        self.segments_before_last(0, plaintext_len, Form::Plaintext) + 1
     }
 
     /// Ciphertext bytes of a stream with so many plaintext bytes; `u64::MAX` if there are more than that.
@@ -91,9 +121,12 @@ impl Layout {
     /// # Errors
     /// [`Error::ImpossibleLength`] if no stream has this length: bytes are missing or were added.
     pub fn plaintext_len(&self, ciphertext_len: u64) -> Result<u64, Error> {
-        let last =
-            self.ciphertext_segment(self.segments_of_ciphertext(ciphertext_len)? - 1, ciphertext_len)?;
-        Ok(last.plaintext_offset + u64::from(last.plaintext_len))
+        let segments = self.segments_of_ciphertext(ciphertext_len)?;
+        let body = ciphertext_len - u64::from(self.header);
+        Ok(match self.last {
+            LastSegment::Padded => body - 1,
+            _ => body - segments * u64::from(self.overhead),
+        })
     }
 
     /// Number of segments in a ciphertext of this length.
@@ -103,131 +136,59 @@ impl Layout {
     pub fn segments_of_ciphertext(&self, ciphertext_len: u64) -> Result<u64, Error> {
         let impossible = Error::ImpossibleLength { length: ciphertext_len };
         let Some(body) = ciphertext_len.checked_sub(u64::from(self.header)) else { return Err(impossible) };
-        let (first, full, overhead) =
-            (self.first_ciphertext(), u64::from(self.segment), u64::from(self.overhead));
-        let beyond_first = body.checked_sub(first);
-        let (segments, last) = match (self.last, beyond_first) {
-            (_, None) | (LastSegment::MayBeFull | LastSegment::Padded, Some(0)) => (1, body),
-            (LastSegment::AlwaysShort, Some(rest)) => (2 + rest / full, rest % full),
-            (_, Some(rest)) => (1 + rest.div_ceil(full), (rest - 1) % full + 1),
-        };
-        let is_possible = match self.last {
-            // Only an empty stream's only segment has no plaintext.
-            LastSegment::MayBeFull => last > overhead || (segments == 1 && last == overhead),
-            LastSegment::AlwaysShort => last >= overhead,
-            LastSegment::Padded => last > 0 && body.is_multiple_of(BLOCK),
-        };
-        if is_possible { Ok(segments) } else { Err(impossible) }
-    }
-
-    /// Segment `index` of a stream with so many plaintext bytes.
-    ///
-    /// # Panics
-    /// If the stream has no such segment.
-    #[must_use]
-    pub fn segment(&self, index: u64, plaintext_len: u64) -> Segment {
-        let segments = self.segments(plaintext_len);
-        assert!(index < segments, "segment {index} of {segments}");
-        let mut segment = self.full_segment(index);
-        segment.last = index + 1 == segments;
-        if segment.last {
-            segment.plaintext_len = (plaintext_len - segment.plaintext_offset) as u32;
-            segment.ciphertext_len = match self.last {
-                LastSegment::Padded => (segment.plaintext_len / BLOCK as u32 + 1) * BLOCK as u32,
-                _ => segment.plaintext_len + self.overhead,
-            };
-        }
-        segment
-    }
-
-    /// Segment `index` of a stream with so many ciphertext bytes. In a padded layout, the last segment's
-    /// `plaintext_len` is the most that it can hold.
-    ///
-    /// # Errors
-    /// As [`Layout::plaintext_len`].
-    ///
-    /// # Panics
-    /// If the stream has no such segment.
-    pub fn ciphertext_segment(&self, index: u64, ciphertext_len: u64) -> Result<Segment, Error> {
-        let segments = self.segments_of_ciphertext(ciphertext_len)?;
-        assert!(index < segments, "segment {index} of {segments}");
-        let mut segment = self.full_segment(index);
-        segment.last = index + 1 == segments;
-        if segment.last {
-            segment.ciphertext_len = (ciphertext_len - segment.ciphertext_offset) as u32;
-            segment.plaintext_len = match self.last {
-                LastSegment::Padded => segment.ciphertext_len - 1,
-                _ => segment.ciphertext_len - self.overhead,
-            };
-        }
-        Ok(segment)
+        let last = self.segments_before_last(0, body, Form::Ciphertext);
+        let last_len = ciphertext_len - self.ciphertext_offset(last);
+        if self.fits(last, true, last_len) { Ok(last + 1) } else { Err(impossible) }
     }
 
     /// Which segment holds this plaintext offset, if the stream is long enough.
     #[must_use]
     pub fn segment_at(&self, plaintext_offset: u64) -> u64 {
-        match plaintext_offset.checked_sub(self.first_plaintext()) {
-            None => 0,
-            Some(rest) => 1 + rest / self.full_plaintext(),
-        }
+        let offset = u128::from(plaintext_offset) + u128::from(self.first_deficit);
+        (offset / u128::from(self.segment - self.overhead)) as u64
+    }
+
+    /// Where segment `index` begins in the plaintext; `u64::MAX` if that is beyond 64 bits.
+    #[must_use]
+    pub fn plaintext_offset(&self, index: u64) -> u64 {
+        self.offset(index, self.segment - self.overhead, 0)
     }
 
     /// Where segment `index` begins in the ciphertext; `u64::MAX` if that is beyond 64 bits.
     #[must_use]
     pub fn ciphertext_offset(&self, index: u64) -> u64 {
-        let offset = match index.checked_sub(1) {
-            None => 0,
-            Some(full) => u128::from(self.first_ciphertext()) + u128::from(full) * u128::from(self.segment),
-        };
-        u64::try_from(offset + u128::from(self.header)).unwrap_or(u64::MAX)
+        self.offset(index, self.segment, self.header)
+    }
+
+    fn offset(&self, index: u64, full: u32, header: u32) -> u64 {
+        let deficit = if index == 0 { 0 } else { self.first_deficit };
+        let offset = u128::from(index) * u128::from(full) - u128::from(deficit) + u128::from(header);
+        u64::try_from(offset).unwrap_or(u64::MAX)
+    }
+
+    /// Where these segments lie in a plaintext of this length.
+    pub(crate) fn plaintext_range(&self, segments: &Range<u64>, plaintext_len: u64) -> Range<u64> {
+        self.plaintext_offset(segments.start)..self.plaintext_offset(segments.end).min(plaintext_len)
+    }
+
+    /// Where these segments lie in a ciphertext of this length.
+    pub(crate) fn ciphertext_range(&self, segments: &Range<u64>, ciphertext_len: u64) -> Range<u64> {
+        self.ciphertext_offset(segments.start)..self.ciphertext_offset(segments.end).min(ciphertext_len)
     }
 
     /// True if segment `index` can have so many ciphertext bytes.
-    #[must_use]
-    pub fn fits(&self, index: u64, last: bool, ciphertext_len: usize) -> bool {
-        let length = ciphertext_len as u64;
-        let full = if index == 0 { self.first_ciphertext() } else { u64::from(self.segment) };
+    pub(crate) fn fits(&self, index: u64, last: bool, length: u64) -> bool {
+        let full = u64::from(self.segment - if index == 0 { self.first_deficit } else { 0 });
         let overhead = u64::from(self.overhead);
         match (last, self.last) {
             (false, _) => length == full,
+            // Only an empty stream's only segment has no plaintext.
             (true, LastSegment::MayBeFull) => {
                 (length > overhead || (index == 0 && length == overhead)) && length <= full
             }
             (true, LastSegment::AlwaysShort) => (overhead..full).contains(&length),
             (true, LastSegment::Padded) => length > 0 && length <= full && length.is_multiple_of(BLOCK),
         }
-    }
-
-    /// Segment `index` if it is full and not the last.
-    fn full_segment(&self, index: u64) -> Segment {
-        let (plaintext_offset, plaintext_len, ciphertext_len) = match index.checked_sub(1) {
-            None => (0, self.first_plaintext(), self.first_ciphertext()),
-            Some(full) => (
-                self.first_plaintext() + full * self.full_plaintext(),
-                self.full_plaintext(),
-                u64::from(self.segment),
-            ),
-        };
-        Segment {
-            index,
-            last: false,
-            plaintext_offset,
-            plaintext_len: plaintext_len as u32,
-            ciphertext_offset: self.ciphertext_offset(index),
-            ciphertext_len: ciphertext_len as u32,
-        }
-    }
-
-    fn full_plaintext(&self) -> u64 {
-        u64::from(self.segment - self.overhead)
-    }
-
-    fn first_plaintext(&self) -> u64 {
-        u64::from(self.segment - self.overhead - self.first_deficit)
-    }
-
-    fn first_ciphertext(&self) -> u64 {
-        u64::from(self.segment - self.first_deficit)
     }
 }
 

@@ -4,58 +4,82 @@
 //! |---|---|---|---|
 //! | tink | yes | the key's own: 4 KiB, 1 MiB or other | Tink Streaming AEAD |
 //! | cobblestone | yes, and committed to its key | 16 KiB | <https://c2sp.org/chunked-encryption> |
+//! | age | yes | 64 KiB | <https://c2sp.org/age> |
 //! | openssl | no | virtual, 1 MiB | `openssl enc -pbkdf2` |
 //! | raw | no | virtual, 1 MiB | NIST SP 800-38A |
 //!
 //! ```text
 //! Format (keys, for the whole run) --seal_stream/open_stream--> Stream (one file's derived keys)
 //!     Layout: which bytes are segment i            Stream: seals or opens segment i in place, in any order
+//!                                                  segments: whole runs of them
+//! ```
+//!
+//! ```
+//! use cipherloom::format::{Cipher, IvPolicy, recognise};
+//! use cipherloom::key::{Passphrase, RawKey};
+//! use cipherloom::{Format, machine::Backend};
+//!
+//! let key = RawKey::parse(&[7; 32])?;
+//! let passphrase = Passphrase::new(b"correct horse battery staple")?;
+//! let formats = [
+//!     Format::cobblestone(&key, b"book 1")?,
+//!     Format::openssl(Cipher::Aes256Cbc, passphrase, 600_000, Backend::best())?,
+//!     Format::raw(Cipher::Aes256Ctr, &key, IvPolicy::Prefixed, Backend::best())?,
+//! ];
+//! assert_eq!(formats.map(|format| format.is_authenticated()), [true, false, false]);
+//!
+//! // A file's first bytes show what it may be; no key is needed.
+//! assert!(recognise(b"It was a bright cold day in April.", 34).is_empty());
+//! # Ok::<(), cipherloom::Error>(())
 //! ```
 
+mod aead;
+mod age;
 mod bare;
 mod cipher;
 mod cobblestone;
 mod derive;
-mod gcm;
+mod header;
 mod layout;
 mod openssl;
 mod padding;
+mod probe;
 mod raw;
 mod recognise;
 mod stream;
 mod tink;
 mod tink_ctr_hmac;
-mod tink_gcm;
 
 pub use cipher::{Cipher, Mode};
-pub use layout::{LastSegment, Layout, Segment};
+pub(crate) use header::{SHORT_HEADER, StreamHeader};
+pub(crate) use layout::Form;
+pub use layout::{LastSegment, Layout};
 pub use padding::pad;
 pub use raw::IvPolicy;
 pub use recognise::{Certainty, Finding, RECOGNISE_LEN, Recognised, recognise};
-pub use stream::Stream;
+pub(crate) use stream::Stream;
 
 use crate::Error;
 use crate::error::KeyFault;
 use crate::key::{Keyset, Passphrase, RawKey};
+use age::AgeFormat;
 use cipherloom_kernels::Engine;
 use cobblestone::CobblestoneFormat;
 use openssl::OpenSslFormat;
 use raw::RawFormat;
+use std::borrow::Borrow;
 use std::fmt;
-use stream::NotAuthentic;
+use std::sync::Arc;
 use tink::TinkFormat;
-use zeroize::Zeroizing;
-
-/// openssl's own default number of PBKDF2 iterations.
-pub const OPENSSL_ITERATIONS: u32 = 10_000;
 
 /// The largest segments, in ciphertext bytes, that [`Format::tink`] takes: 64 MiB. Tink itself allows 2 GiB, and nothing of a
 /// segment may be used before all of it is in memory.
 pub const MAX_SEGMENT_SIZE: u32 = 64 << 20;
 
-/// A format with its keys: what is fixed for a whole run, and shared by all threads.
+/// A format with its keys: what is fixed for a whole run, and shared by all threads. A clone shares the same keys.
+#[derive(Clone)]
 pub struct Format {
-    kind: Kind,
+    kind: Arc<Kind>,
 }
 
 /// What a format spends its time on, for whoever estimates that.
@@ -63,6 +87,8 @@ pub struct Format {
 pub enum Algorithm {
     /// AES-GCM.
     Gcm,
+    /// ChaCha20-Poly1305.
+    ChaChaPoly,
     /// AES-CTR and HMAC over every byte.
     CtrHmac,
     /// AES-CTR.
@@ -74,6 +100,7 @@ pub enum Algorithm {
 enum Kind {
     Tink(TinkFormat),
     Cobblestone(CobblestoneFormat),
+    Age(AgeFormat),
     OpenSsl(OpenSslFormat),
     Raw(RawFormat),
 }
@@ -85,7 +112,7 @@ impl Format {
     /// # Errors
     /// [`Error::BackendUnavailable`] if a key needs the backend and the CPU lacks it; [`Error::KeysetKey`] if a key has
     /// segments of more than [`MAX_SEGMENT_SIZE`] bytes.
-    pub fn tink(keyset: Keyset, engine: impl Into<Engine>) -> Result<Self, Error> {
+    pub fn tink(keyset: impl Borrow<Keyset>, engine: impl Into<Engine>) -> Result<Self, Error> {
         Self::tink_with_segments_up_to(MAX_SEGMENT_SIZE, keyset, engine)
     }
 
@@ -95,14 +122,15 @@ impl Format {
     /// As [`Format::tink`].
     pub fn tink_with_segments_up_to(
         most: u32,
-        keyset: Keyset,
+        keyset: impl Borrow<Keyset>,
         engine: impl Into<Engine>,
     ) -> Result<Self, Error> {
+        let keyset = keyset.borrow();
         let sizes = keyset.keys().filter_map(|key| Some((key.id, key.segment_size?)));
         if let Some((id, found)) = sizes.into_iter().find(|(_, size)| *size > most) {
             return Err(Error::KeysetKey { id, fault: KeyFault::SegmentLimit { found, most } });
         }
-        Ok(Self { kind: Kind::Tink(TinkFormat::new(keyset, engine.into())?) })
+        Ok(Self { kind: Arc::new(Kind::Tink(TinkFormat::new(keyset, engine.into())?)) })
     }
 
     /// C2SP chunked encryption: Cobblestone-128 with a key of 16 bytes, Cobblestone-256 with one of 32.
@@ -110,7 +138,7 @@ impl Format {
     /// # Errors
     /// [`Error::KeyLength`] for a key of 24 bytes.
     pub fn cobblestone(key: &RawKey, context: &[u8]) -> Result<Self, Error> {
-        Ok(Self { kind: Kind::Cobblestone(CobblestoneFormat::new(key, context)?) })
+        Ok(Self { kind: Arc::new(Kind::Cobblestone(CobblestoneFormat::new(key, context)?)) })
     }
 
     /// What `openssl enc -pbkdf2 -iter N -salt` writes and reads.
@@ -123,7 +151,9 @@ impl Format {
         iterations: u32,
         engine: impl Into<Engine>,
     ) -> Result<Self, Error> {
-        Ok(Self { kind: Kind::OpenSsl(OpenSslFormat::new(cipher, passphrase, iterations, engine.into())?) })
+        Ok(Self {
+            kind: Arc::new(Kind::OpenSsl(OpenSslFormat::new(cipher, passphrase, iterations, engine.into())?)),
+        })
     }
 
     /// What `openssl enc -K … -iv …` writes and reads.
@@ -131,15 +161,39 @@ impl Format {
     /// # Errors
     /// [`Error::KeyLength`] if the key does not fit the cipher; [`Error::BackendUnavailable`].
     pub fn raw(cipher: Cipher, key: &RawKey, iv: IvPolicy, engine: impl Into<Engine>) -> Result<Self, Error> {
-        Ok(Self { kind: Kind::Raw(RawFormat::new(cipher, key, iv, engine.into())?) })
+        Ok(Self { kind: Arc::new(Kind::Raw(RawFormat::new(cipher, key, iv, engine.into())?)) })
+    }
+
+    /// The same format, written as text (armor) where a whole file is one stream: into pipes and single files. Only age has
+    /// such a form.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_armor(&self) -> Self {
+        match &*self.kind {
+            Kind::Age(format) => Self { kind: Arc::new(Kind::Age(format.armored())) },
+            _ => self.clone(),
+        }
+    }
+
+    /// Whether single streams are written as text.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_armored(&self) -> bool {
+        matches!(&*self.kind, Kind::Age(format) if format.is_armored())
+    }
+
+    /// Whether this is age, whose single streams may be armored.
+    pub(crate) fn is_age(&self) -> bool {
+        matches!(*self.kind, Kind::Age(_))
     }
 
     /// The format's name, as the command's `--format` takes it.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match &self.kind {
+        match &*self.kind {
             Kind::Tink(_) => tink::NAME,
             Kind::Cobblestone(_) => cobblestone::NAME,
+            Kind::Age(_) => age::NAME,
             Kind::OpenSsl(_) => openssl::NAME,
             Kind::Raw(_) => raw::NAME,
         }
@@ -148,28 +202,31 @@ impl Format {
     /// The identifier of the key that seals, where keys have one (tink). It is no secret.
     #[must_use]
     pub fn key_id(&self) -> Option<u32> {
-        match &self.kind {
+        match &*self.kind {
             Kind::Tink(format) => Some(format.key_id()),
-            Kind::Cobblestone(_) | Kind::OpenSsl(_) | Kind::Raw(_) => None,
+            Kind::Cobblestone(_) | Kind::Age(_) | Kind::OpenSsl(_) | Kind::Raw(_) => None,
         }
     }
 
     /// What sealing and opening spend their time on.
     #[must_use]
     pub fn algorithm(&self) -> Algorithm {
-        match &self.kind {
+        match &*self.kind {
             Kind::Tink(format) if format.hashes() => Algorithm::CtrHmac,
             Kind::Tink(_) | Kind::Cobblestone(_) => Algorithm::Gcm,
+            Kind::Age(_) => Algorithm::ChaChaPoly,
             Kind::OpenSsl(_) | Kind::Raw(_) if self.is_chained() => Algorithm::Cbc,
             Kind::OpenSsl(_) | Kind::Raw(_) => Algorithm::Ctr,
         }
     }
 
-    /// How often a stream's passphrase is stretched to make its key: iterations of PBKDF2; 0 where keys are derived at once.
+    /// How much work making a stream's key is, in iterations of PBKDF2-HMAC-SHA256, whatever it is spent on; 0 where keys are
+    /// derived at once.
     #[must_use]
     pub fn key_iterations(&self) -> u32 {
-        match &self.kind {
+        match &*self.kind {
             Kind::OpenSsl(format) => format.iterations(),
+            Kind::Age(format) => format.key_iterations(),
             Kind::Tink(_) | Kind::Cobblestone(_) | Kind::Raw(_) => 0,
         }
     }
@@ -177,15 +234,17 @@ impl Format {
     /// True if opening tells every change of the ciphertext.
     #[must_use]
     pub fn is_authenticated(&self) -> bool {
-        self.binds_associated_data()
+        matches!(*self.kind, Kind::Tink(_) | Kind::Cobblestone(_) | Kind::Age(_))
     }
 
-    /// The layout of the streams that [`Format::seal_stream`] begins.
+    /// The layout of the streams that this format makes. Whether age's headers have its length is known only once they are
+    /// made, where plugins wrap the key: [`Format::may_make`].
     #[must_use]
     pub fn layout(&self) -> Layout {
-        match &self.kind {
+        match &*self.kind {
             Kind::Tink(format) => format.layout(),
             Kind::Cobblestone(_) => cobblestone::LAYOUT,
+            Kind::Age(format) => format.layout(),
             Kind::OpenSsl(format) => format.layout(),
             Kind::Raw(format) => format.layout(),
         }
@@ -195,13 +254,13 @@ impl Format {
     /// are sized from it.
     #[must_use]
     pub fn largest_segment(&self) -> u32 {
-        match &self.kind {
+        match &*self.kind {
             Kind::Tink(format) => format.largest_segment(),
             _ => self.layout().segment,
         }
     }
 
-    /// True if sealing is a chain (CBC): segments must be sealed in order, [`Stream::chain`] gives the state.
+    /// True if sealing is a chain (CBC): segments must be sealed in order.
     #[must_use]
     pub fn is_chained(&self) -> bool {
         self.layout().last == LastSegment::Padded
@@ -210,35 +269,44 @@ impl Format {
     /// True if binding associated data (the relative path) is possible.
     #[must_use]
     pub fn binds_associated_data(&self) -> bool {
-        matches!(self.kind, Kind::Tink(_) | Kind::Cobblestone(_))
+        matches!(*self.kind, Kind::Tink(_) | Kind::Cobblestone(_))
     }
 
-    /// How many bytes from the start of a stream [`Format::open_stream`] wants to see (less if the stream is shorter):
-    /// the header; with several keys also the first segment, by which the right one is found.
-    #[must_use]
-    pub fn head_len(&self) -> usize {
-        match &self.kind {
+    /// How many bytes from the start of a stream are needed to begin reading it (less if the stream is shorter): the header;
+    /// with several keys also the first segment, by which the right one is found. `begin`: those that are there, which may show
+    /// that more are needed.
+    pub(crate) fn head_len(&self, begin: &[u8]) -> usize {
+        match &*self.kind {
             Kind::Tink(format) => format.head_len(),
+            Kind::Age(_) => age::head_len(begin),
             Kind::Raw(_) => recognise::MARK_LEN,
             _ => self.layout().header as usize,
         }
     }
 
+    /// Whether beginning a stream tries keys on a copy of its first segment.
+    pub(crate) fn tries_keys(&self) -> bool {
+        matches!(&*self.kind, Kind::Tink(format) if format.head_len() > format.layout().header as usize)
+    }
+
     /// Begins a new stream: fresh random salt or IV, keys derived, `header` filled.
     ///
     /// # Errors
-    /// [`Error::Random`]; [`Error::AssociatedDataUnsupported`] if there is associated data and the format cannot bind it.
-    ///
-    /// # Panics
-    /// If `header` is not `layout().header` bytes long.
-    pub fn seal_stream(&self, associated_data: &[u8], header: &mut [u8]) -> Result<Stream, Error> {
+    /// [`Error::Random`]; [`Error::AssociatedDataUnsupported`] if there is associated data and the format cannot bind it;
+    /// [`Error::Age`] if age's header cannot be made.
+    pub(crate) fn seal_stream(
+        &self,
+        associated_data: &[u8],
+        header: &mut StreamHeader,
+    ) -> Result<Stream, Error> {
         self.check_associated_data(associated_data)?;
-        assert_eq!(header.len(), self.layout().header as usize, "the layout says how long a header is");
-        match &self.kind {
-            Kind::Tink(format) => format.seal(associated_data, header),
-            Kind::Cobblestone(format) => format.seal(associated_data, header),
-            Kind::OpenSsl(format) => format.seal(header),
-            Kind::Raw(format) => format.seal(header),
+        let len = self.layout().header;
+        match &*self.kind {
+            Kind::Tink(format) => format.seal(associated_data, header.room(len)),
+            Kind::Cobblestone(format) => format.seal(associated_data, header.room(len)),
+            Kind::Age(format) => format.seal(header),
+            Kind::OpenSsl(format) => format.seal(header.room(len)),
+            Kind::Raw(format) => format.seal(header.room(len)),
         }
     }
 
@@ -251,7 +319,7 @@ impl Format {
     ///
     /// # Panics
     /// If `scratch` is too short.
-    pub fn open_stream(
+    pub(crate) fn open_stream(
         &self,
         associated_data: &[u8],
         head: &[u8],
@@ -259,82 +327,15 @@ impl Format {
         scratch: &mut [u8],
     ) -> Result<Stream, Error> {
         self.check_associated_data(associated_data)?;
-        match &self.kind {
+        match &*self.kind {
             Kind::Tink(format) => format.open(associated_data, head, is_whole, scratch),
             Kind::Cobblestone(format) => format.open(associated_data, head),
+            Kind::Age(format) => format.open(head),
             Kind::OpenSsl(format) => format.open(head),
             Kind::Raw(format) => {
                 recognise::refuse_marked(raw::NAME, head)?;
                 format.open(head)
             }
-        }
-    }
-
-    /// Whether the key that seals also opens this stream's first segment: with several keys, whether another one made it
-    /// is told apart. A format that authenticates nothing takes any stream with its header. `begin`: the stream's first
-    /// [`Format::begin_len`] bytes, or all of it if it is shorter. `is_whole`: `begin` is the whole stream.
-    ///
-    /// # Errors
-    /// [`Error::AssociatedDataUnsupported`]; if the cryptographic library fails.
-    pub fn opens_with_primary(
-        &self,
-        associated_data: &[u8],
-        begin: &[u8],
-        is_whole: bool,
-    ) -> Result<bool, Error> {
-        self.check_associated_data(associated_data)?;
-        let opened = match &self.kind {
-            Kind::Tink(format) => format.open_with_primary(associated_data, begin),
-            Kind::Cobblestone(format) => format.open(associated_data, begin),
-            Kind::OpenSsl(format) => format.open(begin),
-            Kind::Raw(format) => format.open(begin),
-        };
-        match opened {
-            Err(error) if error.is_authentication() => Ok(false),
-            Err(error) => Err(error),
-            Ok(stream) => Ok(self.try_first_segment(&stream, begin, is_whole).is_ok()),
-        }
-    }
-
-    /// Whether any of the keys opens this stream's first segment; `begin` and `is_whole` as in
-    /// [`Format::opens_with_primary`], but up to [`Format::largest_segment`] bytes. A stream that is cut behind it opens.
-    ///
-    /// # Errors
-    /// As [`Format::open_stream`], but for keys that do not fit.
-    pub(crate) fn opens(&self, associated_data: &[u8], begin: &[u8], is_whole: bool) -> Result<bool, Error> {
-        let head = &begin[..begin.len().min(self.head_len())];
-        let mut scratch = Zeroizing::new(vec![0; begin.len()]);
-        match self.open_stream(associated_data, head, is_whole && head.len() == begin.len(), &mut scratch) {
-            Err(Error::WrongKey { .. } | Error::FirstSegment) => Ok(false),
-            Err(error) => Err(error),
-            Ok(stream) => Ok(!matches!(
-                self.try_first_segment(&stream, begin, is_whole),
-                Err(NotAuthentic::Damaged | NotAuthentic::Padding)
-            )),
-        }
-    }
-
-    fn try_first_segment(&self, stream: &Stream, begin: &[u8], is_whole: bool) -> Result<(), NotAuthentic> {
-        if !self.is_authenticated() {
-            return Ok(());
-        }
-        let mut scratch = Zeroizing::new(vec![0; begin.len()]);
-        tink::try_first_segment(stream, begin, is_whole, &mut scratch)
-    }
-
-    /// How many bytes from the start of a stream [`Format::opens_with_primary`] wants to see.
-    #[must_use]
-    pub fn begin_len(&self) -> u64 {
-        u64::from(self.layout().header) + u64::from(self.layout().segment)
-    }
-
-    /// Whether a ciphertext of `ciphertext_len` bytes under any of the keys can hold `plaintext_len` bytes of plaintext.
-    #[must_use]
-    pub fn can_hold(&self, ciphertext_len: u64, plaintext_len: u64) -> bool {
-        let holds = |layout: Layout| layout.ciphertext_len(plaintext_len) == ciphertext_len;
-        match &self.kind {
-            Kind::Tink(format) => format.layouts().any(holds),
-            _ => holds(self.layout()),
         }
     }
 

@@ -5,6 +5,13 @@ const BLOCK: usize = 16;
 
 /// Writes the padding behind `plaintext_len` bytes of `buffer`, and returns the padded length.
 ///
+/// ```
+/// let mut buffer = [0; 16];
+/// buffer[..13].copy_from_slice(b"one paragraph");
+/// assert_eq!(cipherloom::format::pad(&mut buffer, 13), 16);
+/// assert_eq!(&buffer, b"one paragraph\x03\x03\x03");
+/// ```
+///
 /// # Panics
 /// If `buffer` has no room for it: up to 16 bytes more than the plaintext.
 pub fn pad(buffer: &mut [u8], plaintext_len: usize) -> usize {
@@ -15,7 +22,7 @@ pub fn pad(buffer: &mut [u8], plaintext_len: usize) -> usize {
 }
 
 /// The length without padding, or `None` if there is no valid one. Looks at all 16 bytes whatever they are, so that its
-/// time tells nothing of where a wrong byte stands.
+/// time shows nothing of where a wrong byte is.
 pub(super) fn unpad(buffer: &[u8]) -> Option<usize> {
     let block: &[u8; BLOCK] = buffer.last_chunk()?;
     let padding = block[BLOCK - 1];

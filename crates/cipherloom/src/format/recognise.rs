@@ -5,7 +5,7 @@
 //! finding says how sure it is.
 
 use super::{LastSegment, Layout};
-use super::{cobblestone, openssl};
+use super::{age, cobblestone, openssl};
 use crate::Error;
 use crate::key::{Template, wrapped};
 
@@ -22,6 +22,20 @@ pub enum Certainty {
 }
 
 /// One thing that the file may be.
+///
+/// ```
+/// use cipherloom::format::{Certainty, Finding, RECOGNISE_LEN, Recognised, recognise};
+/// use cipherloom::key::{Keyset, Template};
+/// use cipherloom::stream;
+///
+/// let keyset = Keyset::generate(Template::default())?;
+/// let sealed = stream::encrypt(&[7; 100_000], &keyset, b"")?;
+/// let findings = recognise(&sealed[..RECOGNISE_LEN], sealed.len() as u64);
+/// let is_tink = |finding: &Finding| matches!(finding.what, Recognised::Tink { .. });
+/// let tink = findings.iter().find(|finding| is_tink(finding)).expect("its first byte says so");
+/// assert_eq!(tink.certainty, Certainty::Possible);
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// How sure it is.
@@ -40,6 +54,10 @@ pub enum Recognised {
         armored: bool,
         /// What opens it, if the header is whole within the first bytes.
         lock: Option<wrapped::LockKind>,
+        /// The types of its recipients, in the header's order; under the same condition.
+        recipients: Vec<String>,
+        /// Bytes of plaintext, of a binary file under the same condition.
+        plaintext_len: Option<u64>,
     },
     /// A keyset in the clear.
     Keyset,
@@ -92,8 +110,8 @@ pub(super) const MARK_LEN: usize = 16;
 pub(super) fn refuse_marked(format: &'static str, head: &[u8]) -> Result<(), Error> {
     let marks: [(&[u8], &str); 3] = [
         (openssl::MAGIC, "it begins as a stream of `openssl enc` does, which --format openssl opens"),
-        (b"age-encryption.o", "it begins as an age file does, which `age -d` opens"),
-        (b"-----BEGIN AGE E", "it begins as an age file does, which `age -d` opens"),
+        (b"age-encryption.o", "it begins as an age file does, which --format age opens"),
+        (b"-----BEGIN AGE E", "it begins as an age file does, which --format age opens"),
     ];
     match marks.iter().find(|(mark, _)| head.starts_with(mark)) {
         Some((_, problem)) => Err(Error::NotThisFormat { format, problem }),
@@ -104,7 +122,14 @@ pub(super) fn refuse_marked(format: &'static str, head: &[u8]) -> Result<(), Err
 fn marked(head: &[u8], length: u64) -> Option<Recognised> {
     if wrapped::is_wrapped(head) {
         let armored = !head.starts_with(b"age-");
-        return Some(Recognised::Age { armored, lock: wrapped::lock_kind(head).ok() });
+        let (recipients, plaintext_len) = age::describe(head, length);
+        let plaintext_len = plaintext_len.filter(|_| !armored);
+        return Some(Recognised::Age {
+            armored,
+            lock: wrapped::lock_kind(head).ok(),
+            recipients,
+            plaintext_len,
+        });
     }
     if let Some((salt, _)) = head.strip_prefix(openssl::MAGIC).and_then(<[u8]>::split_first_chunk) {
         return Some(Recognised::OpenSsl {
@@ -199,9 +224,13 @@ mod tests {
         let secret = Passphrase::new(b"x").unwrap();
         let file = wrapped::wrap(&keyset, &wrapped::Lock::Passphrase(&secret)).unwrap();
         let lock = Some(wrapped::LockKind::Passphrase);
-        assert_eq!(only(&file, 500), Recognised::Age { armored: false, lock });
+        let (recipients, plaintext_len) = (vec!["scrypt".to_owned()], Some(keyset.to_json().len() as u64));
+        let whole = Recognised::Age { armored: false, lock, recipients, plaintext_len };
+        assert_eq!(only(&file, file.len() as u64), whole);
         let armored = b"-----BEGIN AGE ENCRYPTED FILE-----\nYWdl";
-        assert_eq!(only(armored, 500), Recognised::Age { armored: true, lock: None });
+        let (recipients, plaintext_len) = (Vec::new(), None);
+        let cut = Recognised::Age { armored: true, lock: None, recipients, plaintext_len };
+        assert_eq!(only(armored, 500), cut);
     }
 
     #[test]

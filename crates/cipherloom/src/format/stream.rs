@@ -4,18 +4,20 @@
 //! parts lie in the value itself, however large. Segments are independent, so any thread may take any of them.
 
 use super::layout::Layout;
-use super::{bare::BareStream, cobblestone::CobblestoneStream, tink::TinkStream};
+use super::{age::AgeStream, bare::BareStream, cobblestone::CobblestoneStream, tink::TinkStream};
 use crate::Error;
 use cipherloom_kernels::Aes;
 use std::fmt;
 
 /// One stream's derived keys, which are zeroised when it is dropped.
-pub struct Stream {
+pub(crate) struct Stream {
     layout: Layout,
     limit: u64,
     format: &'static str,
     /// The key is known to be right: what fails after that is damage.
     key_confirmed: bool,
+    /// Whether a segment may cost a copy by which its failure is explained.
+    explains: bool,
     cipher: StreamCipher,
 }
 
@@ -23,6 +25,7 @@ pub struct Stream {
 pub(super) enum StreamCipher {
     Tink(TinkStream),
     Cobblestone(CobblestoneStream),
+    Age(AgeStream),
     Bare(BareStream),
 }
 
@@ -31,7 +34,7 @@ pub(super) enum StreamCipher {
 pub(super) enum NotAuthentic {
     /// Its bytes (or its place, or its key) are not those it was sealed with.
     Damaged,
-    /// It was sealed as one that others follow, but stands last.
+    /// It was sealed as one that others follow, but is the last.
     FollowersMissing,
     /// It was sealed as the last, but others follow.
     AlreadyLast,
@@ -41,7 +44,7 @@ pub(super) enum NotAuthentic {
 
 impl Stream {
     pub(super) fn new(format: &'static str, layout: Layout, limit: u64, cipher: StreamCipher) -> Self {
-        Self { layout, limit, format, key_confirmed: false, cipher }
+        Self { layout, limit, format, key_confirmed: false, explains: false, cipher }
     }
 
     /// Remembers that the key is the one which sealed this stream.
@@ -49,51 +52,58 @@ impl Stream {
         Self { key_confirmed: true, ..self }
     }
 
-    /// Where this stream's segments lie.
-    #[must_use]
-    pub fn layout(&self) -> &Layout {
+    /// The same stream, which also explains failures whose explanation costs something: what is released of a failing stream is
+    /// then as much as the format's other readers release.
+    pub(crate) fn with_explanations(self) -> Self {
+        Self { explains: true, ..self }
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Seals one segment in place: `buffer` is the plaintext followed by `layout().overhead` bytes of room.
+    /// True if segments are virtual (openssl, raw): any number of consecutive ones is sealed or opened at once. What does
+    /// the work then sees long pieces, which devices need.
+    pub(crate) fn is_seamless(&self) -> bool {
+        matches!(self.cipher, StreamCipher::Bare(_))
+    }
+
+    /// Seals one segment in place: `buffer` is the plaintext followed by `layout().overhead` bytes of room. Of a seamless
+    /// stream, `buffer` holds any number of segments from `index` on, padded where the layout says so.
     ///
-    /// # Errors
-    /// [`Error::Chained`] for a CBC stream, which [`Stream::chain`] is for; [`Error::TooManySegments`].
+    /// `before`: the ciphertext block in front, where the stream is a chain and `index` > 0.
     ///
     /// # Panics
-    /// If `buffer` has a length that the layout does not allow for this segment.
-    pub fn seal_segment(&self, index: u64, last: bool, buffer: &mut [u8]) -> Result<(), Error> {
-        if self.chain().is_some() {
-            return Err(Error::Chained);
-        }
+    /// If `buffer` has a length that the layout does not allow for this segment; if `before` is missing.
+    pub(crate) fn seal(
+        &self,
+        index: u64,
+        last: bool,
+        before: Option<&[u8; 16]>,
+        buffer: &mut [u8],
+    ) -> Result<(), Error> {
         self.check_limit(index)?;
-        assert!(
-            self.layout.fits(index, last, buffer.len()),
-            "segment {index} cannot have {} bytes",
-            buffer.len()
-        );
+        let is_whole = self.is_seamless() || self.layout.fits(index, last, buffer.len() as u64);
+        assert!(is_whole, "segment {index} cannot have {} bytes", buffer.len());
         match &self.cipher {
             StreamCipher::Tink(stream) => stream.seal(index, last, buffer),
             StreamCipher::Cobblestone(stream) => stream.seal(index, buffer),
+            StreamCipher::Age(stream) => stream.seal(index, last, buffer),
             StreamCipher::Bare(stream) => {
-                stream.xor(self.layout.segment, index, buffer);
+                stream.seal(self.layout.segment, index, before, buffer);
                 Ok(())
             }
         }
     }
 
-    /// Opens one segment in place; returns how many plaintext bytes now stand at the front of `buffer`.
+    /// Opens one segment in place, or any number of consecutive ones of a seamless stream; returns how many plaintext
+    /// bytes are now at the front of `buffer`. A buffer that fails holds no plaintext, but for [`Stream::authentic_len`].
     ///
-    /// `before`: the 16 ciphertext bytes in front of the segment, where [`Stream::needs_block_before`] and `index` > 0.
-    /// A buffer that fails holds no plaintext.
-    ///
-    /// # Errors
-    /// [`Error::FirstSegment`], [`Error::DamagedSegment`], [`Error::Truncated`], [`Error::TrailingData`],
-    /// [`Error::Padding`], as far as the format can tell them apart; [`Error::TooManySegments`].
+    /// `before`: as for [`Stream::seal`].
     ///
     /// # Panics
-    /// If `before` is missing where it is needed.
-    pub fn open_segment(
+    /// If `before` is missing.
+    pub(crate) fn open(
         &self,
         index: u64,
         last: bool,
@@ -104,6 +114,17 @@ impl Stream {
         self.try_open(index, last, before, buffer).map_err(|fault| self.error(index, fault))
     }
 
+    /// How many plaintext bytes are at the front of a buffer of `len` bytes that failed so: those of a segment that is
+    /// authentic, while what follows it was cut off or added.
+    pub(crate) fn authentic_len(&self, error: &Error, len: usize) -> usize {
+        match (&self.cipher, error) {
+            (StreamCipher::Age(_), Error::Truncated { .. } | Error::TrailingData { .. }) => {
+                len - self.layout.overhead as usize
+            }
+            _ => 0,
+        }
+    }
+
     pub(super) fn try_open(
         &self,
         index: u64,
@@ -111,74 +132,24 @@ impl Stream {
         before: Option<&[u8; 16]>,
         buffer: &mut [u8],
     ) -> Result<usize, NotAuthentic> {
-        if !self.layout.fits(index, last, buffer.len()) {
+        let fits = |last| self.layout.fits(index, last, buffer.len() as u64);
+        if !self.is_seamless() && !fits(last) {
             return Err(NotAuthentic::Damaged);
         }
+        let may_be_cut = last && fits(false);
         match &self.cipher {
-            StreamCipher::Tink(stream) => {
-                let may_be_cut = last && self.layout.fits(index, false, buffer.len());
-                stream.open(index, last, may_be_cut, buffer)
-            }
+            StreamCipher::Tink(stream) => stream.open(index, last, may_be_cut, buffer),
+            StreamCipher::Age(stream) => stream.open(index, last, may_be_cut, self.explains, buffer),
             StreamCipher::Cobblestone(stream) => stream.open(index, buffer),
             StreamCipher::Bare(stream) => stream.open(self.layout.segment, index, last, before, buffer),
         }
     }
 
-    /// True if segments are virtual: any number of them side by side is one piece of work (openssl, raw). What does the
-    /// work then sees long pieces, which devices need.
-    #[must_use]
-    pub fn is_seamless(&self) -> bool {
-        matches!(self.cipher, StreamCipher::Bare(_))
-    }
-
-    /// Seals the segments from `first` on, which fill `buffer`, of a seamless stream.
-    ///
-    /// # Errors
-    /// As [`Stream::seal_segment`].
-    ///
-    /// # Panics
-    /// If the stream is not seamless.
-    pub fn seal_seamless(&self, first: u64, buffer: &mut [u8]) -> Result<(), Error> {
-        let StreamCipher::Bare(stream) = &self.cipher else { panic!("this format has segments") };
-        if self.chain().is_some() {
-            return Err(Error::Chained);
-        }
-        stream.xor(self.layout.segment, first, buffer);
-        Ok(())
-    }
-
-    /// Opens the segments from `first` on, which fill `buffer`, of a seamless stream; `last` if the stream ends there.
-    /// Returns the number of plaintext bytes.
-    ///
-    /// # Errors
-    /// As [`Stream::open_segment`].
-    ///
-    /// # Panics
-    /// If the stream is not seamless; if `before` is missing where it is needed.
-    pub fn open_seamless(
-        &self,
-        first: u64,
-        last: bool,
-        before: Option<&[u8; 16]>,
-        buffer: &mut [u8],
-    ) -> Result<usize, Error> {
-        let StreamCipher::Bare(stream) = &self.cipher else { panic!("this format has segments") };
-        let opened = stream.open(self.layout.segment, first, last, before, buffer);
-        opened.map_err(|fault| self.error(first, fault))
-    }
-
-    /// True if opening needs the ciphertext block in front of a segment (CBC).
-    #[must_use]
-    pub fn needs_block_before(&self) -> bool {
-        self.chain().is_some()
-    }
-
-    /// The cipher and IV of a chained format (CBC). Its plaintext is padded with [`super::pad`] before it is sealed.
-    #[must_use]
-    pub fn chain(&self) -> Option<(&Aes, [u8; 16])> {
+    /// The cipher and IV of a chained format (CBC): sealing and opening need the ciphertext block in front of a segment.
+    pub(crate) fn chain(&self) -> Option<(&Aes, [u8; 16])> {
         match &self.cipher {
             StreamCipher::Bare(stream) => stream.chain(),
-            StreamCipher::Tink(_) | StreamCipher::Cobblestone(_) => None,
+            StreamCipher::Tink(_) | StreamCipher::Cobblestone(_) | StreamCipher::Age(_) => None,
         }
     }
 

@@ -11,13 +11,13 @@
 //! keys      HKDF(hash, main key, salt, info = associated data)
 //! ```
 
-use super::layout::{LastSegment, Layout};
+use super::layout::{Form, LastSegment, Layout};
 use super::stream::{NotAuthentic, Stream, StreamCipher};
-use super::{derive, tink_ctr_hmac::CtrHmac, tink_gcm::TinkGcm};
+use super::{aead::Aead, derive, tink_ctr_hmac::CtrHmac};
 use crate::Error;
 use crate::key::{Keyset, Protection, StreamingKey};
 use cipherloom_kernels::Engine;
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 pub(super) const NAME: &str = "tink";
 const PREFIX: usize = 7;
@@ -39,15 +39,15 @@ pub(super) struct TinkStream {
 
 #[expect(clippy::large_enum_variant, reason = "a box would be an allocation per stream")]
 enum Segments {
-    Gcm(TinkGcm),
+    Gcm(Aead),
     CtrHmac(CtrHmac),
 }
 
 impl TinkFormat {
-    pub(super) fn new(keyset: Keyset, engine: Engine) -> Result<Self, Error> {
+    pub(super) fn new(keyset: &Keyset, engine: Engine) -> Result<Self, Error> {
         let key_id = keyset.primary_id();
-        let keys = keyset.into_enabled();
-        let uses_kernels = keys.iter().any(|key| key.protection() != Protection::Gcm);
+        let keys: Vec<StreamingKey> = keyset.enabled().cloned().collect();
+        let uses_kernels = keys.iter().any(|key| key.protection != Protection::Gcm);
         if uses_kernels && !engine.backend().is_available() {
             return Err(Error::BackendUnavailable { name: engine.backend().name() });
         }
@@ -70,11 +70,11 @@ impl TinkFormat {
 
     /// Whether the primary key authenticates with a hash beside the cipher.
     pub(super) fn hashes(&self) -> bool {
-        self.keys[0].protection() != Protection::Gcm
+        self.keys[0].protection != Protection::Gcm
     }
 
     pub(super) fn largest_segment(&self) -> u32 {
-        self.keys.iter().map(StreamingKey::segment_size).max().unwrap_or(0)
+        self.keys.iter().map(|key| key.segment_size).max().unwrap_or(0)
     }
 
     pub(super) fn head_len(&self) -> usize {
@@ -132,14 +132,14 @@ impl TinkFormat {
     }
 
     fn stream(&self, key: &StreamingKey, associated_data: &[u8], header: &[u8]) -> Result<Stream, Error> {
-        let (salt, prefix) = header[1..].split_at(key.derived_key_size() as usize);
+        let (salt, prefix) = header[1..].split_at(key.derived_key_size as usize);
         let mut derived = Zeroizing::new([0; 64]);
         let derived = &mut derived[..derived_len(key)];
-        derive::hkdf(key.hkdf_hash(), key.key_value(), salt, associated_data, derived)?;
-        let segments = match key.protection() {
-            Protection::Gcm => Segments::Gcm(TinkGcm::new(derived)?),
+        derive::hkdf(key.hkdf_hash, &key.key_value, salt, associated_data, derived)?;
+        let segments = match key.protection {
+            Protection::Gcm => Segments::Gcm(Aead::aes_gcm(derived)?),
             Protection::CtrHmac { hash, tag_size } => {
-                let (aes, hmac) = derived.split_at(key.derived_key_size() as usize);
+                let (aes, hmac) = derived.split_at(key.derived_key_size as usize);
                 Segments::CtrHmac(CtrHmac::new(aes, hmac, hash, tag_size, self.engine)?)
             }
         };
@@ -161,8 +161,8 @@ fn header_len(head: &[u8]) -> Result<usize, Error> {
 fn layout(key: &StreamingKey) -> Layout {
     Layout {
         header: key.header_len(),
-        segment: key.segment_size(),
-        overhead: key.protection().tag_size(),
+        segment: key.segment_size,
+        overhead: key.protection.tag_size(),
         first_deficit: key.header_len(),
         last: LastSegment::MayBeFull,
     }
@@ -170,11 +170,11 @@ fn layout(key: &StreamingKey) -> Layout {
 
 /// HKDF's output: the AES key, and HMAC's 32 bytes behind it.
 fn derived_len(key: &StreamingKey) -> usize {
-    let hmac_key = match key.protection() {
+    let hmac_key = match key.protection {
         Protection::Gcm => 0,
         Protection::CtrHmac { .. } => 32,
     };
-    key.derived_key_size() as usize + hmac_key
+    key.derived_key_size as usize + hmac_key
 }
 
 /// Whether the stream's key opens its first segment, which is tried on a copy.
@@ -186,12 +186,13 @@ pub(super) fn try_first_segment(
 ) -> Result<(), NotAuthentic> {
     let layout = stream.layout();
     let body = &head[layout.header as usize..];
+    let is_alone = layout.segments_before_last(0, body.len() as u64, Form::Ciphertext) == 0;
+    let last = is_whole && is_alone;
     let full = (layout.segment - layout.first_deficit) as usize;
-    let last = is_whole && body.len() <= full;
     let copy = &mut scratch[..body.len().min(full)];
     copy.copy_from_slice(&body[..copy.len()]);
     let opened = stream.try_open(0, last, None, copy);
-    zeroize::Zeroize::zeroize(copy);
+    copy.zeroize();
     opened.map(|_| ())
 }
 
@@ -216,8 +217,10 @@ impl TinkStream {
     ) -> Result<usize, NotAuthentic> {
         match &self.segments {
             Segments::Gcm(segments) => {
-                let not_last = may_be_cut.then(|| self.nonce(index, false));
-                segments.open(self.nonce(index, last), not_last, buffer)
+                // Only a last segment that is exactly full can be a cut, so that this one allocation is rare.
+                let not_last = may_be_cut.then(|| (self.nonce(index, false), NotAuthentic::FollowersMissing));
+                let opened = segments.open_or_explain(self.nonce(index, last), not_last, buffer);
+                opened.inspect_err(|_| buffer.zeroize())
             }
             Segments::CtrHmac(segments) => {
                 segments.open(last, [self.nonce(index, false), self.nonce(index, true)], buffer)

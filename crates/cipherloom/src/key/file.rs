@@ -13,6 +13,22 @@ pub const SECRET_LIMIT: usize = 1 << 20;
 const FIRST_ROOM: usize = 16 << 10;
 
 /// What a secret file held.
+///
+/// ```
+/// # let scratch = tempfile::tempdir().unwrap();
+/// # std::env::set_current_dir(scratch.path()).unwrap();
+/// use cipherloom::key::{Passphrase, RawKey, SECRET_LIMIT, SecretFile, read_secret};
+/// use std::path::Path;
+///
+/// std::fs::write("passphrase", "correct horse battery staple\n").unwrap();
+/// let SecretFile { contents, is_open_to_others } = read_secret(Path::new("passphrase"), SECRET_LIMIT).unwrap();
+/// if is_open_to_others {
+///     eprintln!("passphrase: others may read it");
+/// }
+/// assert_eq!(Passphrase::from_file(&contents)?.text()?, "correct horse battery staple");
+/// assert!(RawKey::from_bytes(&contents).is_err(), "a key has 16, 24 or 32 bytes");
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
 pub struct SecretFile {
     /// Its bytes, wiped when dropped.
     pub contents: Zeroizing<Vec<u8>>,

@@ -3,6 +3,9 @@
 //! What makes a keyset acceptable is what tink-go 2.9 checks (`keyset/validation.go`): at least one key, no identifier
 //! twice, the primary there and enabled. Streaming ciphertexts carry no key identifier, so a key's output prefix type
 //! changes nothing; Tink accepts every known one "for legacy reasons", and so does this.
+//!
+//! A keyset is changed by the rules of tinkey (`add-key`, `promote-key`, `disable-key`, `enable-key`). No key is ever removed
+//! here: what it encrypted would be lost.
 
 use super::keyset_json::{self, MaterialType, OutputPrefix};
 use super::streaming::{Protection, StreamingKey};
@@ -40,13 +43,35 @@ pub struct KeyInfo {
     pub segment_size: Option<u32>,
 }
 
-/// A Tink keyset of streaming AEAD keys.
+/// A Tink keyset of streaming AEAD keys. A clone has its own copy of the secrets, wiped when it is dropped.
+///
+/// ```
+/// use cipherloom::key::{HashType, KeyInfo, KeyStatus, Keyset, Protection, Template};
+///
+/// let mut keyset = Keyset::generate("AES128_GCM_HKDF_1MB".parse()?)?;
+/// let old = keyset.primary_id();
+/// let new = keyset.add(Template::Aes256CtrHmacSha256Of4Kb)?;
+/// keyset.promote(new)?;
+/// keyset.disable(old)?;
+/// let keys: Vec<KeyInfo> = keyset.keys().collect();
+/// assert_eq!((keys[0].status, keys[0].is_primary), (KeyStatus::Disabled, false));
+/// assert_eq!(keys[1].protection, Some(Protection::CtrHmac { hash: HashType::Sha256, tag_size: 32 }));
+/// assert_eq!(keys[1].segment_size, Some(Template::Aes256CtrHmacSha256Of4Kb.segment_size()));
+/// keyset.enable(old)?;
+///
+/// let template = Template::ALL[0];
+/// assert_eq!((template.name(), template.derived_key_size()), ("AES128_GCM_HKDF_4KB", 16));
+/// assert_eq!((template.protection().tag_size(), HashType::Sha256.digest_len()), (16, 32));
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
+#[derive(Clone)]
 pub struct Keyset {
     pub(super) primary_id: u32,
     pub(super) keys: Vec<Entry>,
 }
 
 /// One key as the keyset stores it; `key` is there if it is enabled.
+#[derive(Clone)]
 pub(super) struct Entry {
     pub(super) id: u32,
     pub(super) status: KeyStatus,
@@ -56,8 +81,6 @@ pub(super) struct Entry {
     pub(super) value: Zeroizing<Vec<u8>>,
     pub(super) key: Option<StreamingKey>,
 }
-
-mod edit;
 
 impl Keyset {
     /// A keyset with one new key.
@@ -90,21 +113,15 @@ impl Keyset {
     /// # Panics
     /// Never: a keyset without an enabled primary is not made.
     #[must_use]
-    pub fn primary(&self) -> &StreamingKey {
+    pub(crate) fn primary(&self) -> &StreamingKey {
         self.enabled().next().expect("the primary was checked to be enabled")
     }
 
     /// The keys that decrypt, the primary first.
-    pub fn enabled(&self) -> impl Iterator<Item = &StreamingKey> {
+    pub(crate) fn enabled(&self) -> impl Iterator<Item = &StreamingKey> {
         let (primary, others): (Vec<&Entry>, Vec<&Entry>) =
             self.keys.iter().partition(|entry| entry.id == self.primary_id);
         primary.into_iter().chain(others).filter_map(|entry| entry.key.as_ref())
-    }
-
-    /// The keys that decrypt, the primary first.
-    pub(crate) fn into_enabled(mut self) -> Vec<StreamingKey> {
-        self.keys.sort_by_key(|entry| entry.id != self.primary_id);
-        self.keys.into_iter().filter_map(|entry| entry.key).collect()
     }
 
     /// The identifier of the key that encrypts.
@@ -120,9 +137,81 @@ impl Keyset {
             status: entry.status,
             is_primary: entry.id == self.primary_id,
             type_url: entry.type_url.clone(),
-            protection: entry.key.as_ref().map(StreamingKey::protection),
-            segment_size: entry.key.as_ref().map(StreamingKey::segment_size),
+            protection: entry.key.as_ref().map(|key| key.protection),
+            segment_size: entry.key.as_ref().map(|key| key.segment_size),
         })
+    }
+
+    /// The fingerprint of the key that encrypts, as 32 hexadecimal digits: a name that nobody can give to another key. It is no
+    /// secret.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        self.primary().fingerprint()
+    }
+
+    /// Adds a new enabled key, which decrypts; the primary stays. Returns the new key's identifier.
+    ///
+    /// # Errors
+    /// [`Error::Random`] if the operating system gives no random bytes.
+    pub fn add(&mut self, template: Template) -> Result<u32, Error> {
+        let entry = loop {
+            let entry = Entry::generate(template)?;
+            if self.keys.iter().all(|other| other.id != entry.id) {
+                break entry;
+            }
+        };
+        let id = entry.id;
+        self.keys.push(entry);
+        Ok(id)
+    }
+
+    /// Makes this key the primary: the one that encrypts.
+    ///
+    /// # Errors
+    /// [`Error::KeysetKey`] if there is no such key or it is not enabled.
+    pub fn promote(&mut self, id: u32) -> Result<(), Error> {
+        if self.entry(id)?.status != KeyStatus::Enabled {
+            return Err(Error::KeysetKey { id, fault: KeyFault::NotEnabled });
+        }
+        self.primary_id = id;
+        Ok(())
+    }
+
+    /// Disables this key: it stays in the keyset and decrypts nothing until it is enabled again.
+    ///
+    /// # Errors
+    /// [`Error::KeysetKey`] if there is no such key, or it is the primary or destroyed.
+    pub fn disable(&mut self, id: u32) -> Result<(), Error> {
+        if id == self.primary_id {
+            return Err(Error::KeysetKey { id, fault: KeyFault::Primary });
+        }
+        let entry = self.present_entry(id)?;
+        entry.status = KeyStatus::Disabled;
+        entry.key = None;
+        Ok(())
+    }
+
+    /// Enables this key again.
+    ///
+    /// # Errors
+    /// [`Error::KeysetKey`] if there is no such key, it is destroyed, or it is not a key that can be used.
+    pub fn enable(&mut self, id: u32) -> Result<(), Error> {
+        let entry = self.present_entry(id)?;
+        entry.status = KeyStatus::Enabled;
+        entry.understand().inspect_err(|_| entry.status = KeyStatus::Disabled)
+    }
+
+    fn entry(&mut self, id: u32) -> Result<&mut Entry, Error> {
+        let found = self.keys.iter_mut().find(|entry| entry.id == id);
+        found.ok_or(Error::KeysetKey { id, fault: KeyFault::Missing })
+    }
+
+    fn present_entry(&mut self, id: u32) -> Result<&mut Entry, Error> {
+        let entry = self.entry(id)?;
+        if entry.status == KeyStatus::Destroyed {
+            return Err(Error::KeysetKey { id, fault: KeyFault::Destroyed });
+        }
+        Ok(entry)
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -131,7 +220,7 @@ impl Keyset {
         }
         for (position, entry) in self.keys.iter().enumerate() {
             if self.keys[..position].iter().any(|earlier| earlier.id == entry.id) {
-                return Err(Error::KeysetDuplicate { id: entry.id });
+                return Err(Error::KeysetDuplicate(entry.id));
             }
         }
         match self.keys.iter().find(|entry| entry.id == self.primary_id).map(|entry| entry.status) {

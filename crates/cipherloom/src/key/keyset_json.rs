@@ -19,11 +19,7 @@ use base64::{
         general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD},
     },
 };
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error as _, IgnoredAny, Visitor},
-};
-use std::fmt;
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use zeroize::Zeroizing;
 
 /// `OutputPrefixType`: kept to be written back, without meaning for streams.
@@ -54,8 +50,9 @@ trait ProtoEnum: Copy + PartialEq + 'static {
         Self::ALL
             .iter()
             .find(|(text, number, _)| match name {
-                Name::Text(given) => given == text,
+                Name::Null(()) => *number == 0,
                 Name::Number(given) => given == number,
+                Name::Text(given) => given == text,
             })
             .map(|entry| entry.2)
     }
@@ -175,8 +172,8 @@ struct KeyJson {
 struct KeyDataJson {
     #[serde(default, alias = "type_url")]
     type_url: Option<String>,
-    #[serde(default)]
-    value: Secret,
+    #[serde(default, deserialize_with = "secret")]
+    value: Zeroizing<String>,
     #[serde(default, alias = "key_material_type")]
     key_material_type: Name,
 }
@@ -192,7 +189,7 @@ impl KeyJson {
             prefix: OutputPrefix::find(&self.output_prefix_type).ok_or(refuse(KeyFault::Prefix))?,
             material: MaterialType::find(&data.key_material_type).ok_or(refuse(KeyFault::Material))?,
             type_url: data.type_url.unwrap_or_default(),
-            value: data.value.0.ok_or(refuse(KeyFault::Base64))?,
+            value: decode(&data.value).ok_or(refuse(KeyFault::Base64))?,
             key: None,
         };
         entry.understand()?;
@@ -200,92 +197,44 @@ impl KeyJson {
     }
 }
 
-/// A uint32, written as a number or as its decimal digits.
-#[derive(Default)]
-struct Number(u32);
-
-/// An enum's value, by name or number.
+/// An enum's value by name or number, or a number as its decimal digits; `null` is the default.
+#[derive(Deserialize)]
+#[serde(untagged)]
 enum Name {
-    Text(String),
+    Null(()),
     Number(u64),
+    Text(String),
 }
 
 impl Default for Name {
     fn default() -> Self {
-        Self::Number(0)
+        Self::Null(())
     }
 }
 
-/// Bytes in base64; `None` if they are not base64.
-struct Secret(Option<Zeroizing<Vec<u8>>>);
+/// A uint32, written as a number or as its decimal digits.
+#[derive(Deserialize, Default)]
+#[serde(try_from = "Name")]
+struct Number(u32);
 
-impl Default for Secret {
-    fn default() -> Self {
-        Self(Some(Zeroizing::default()))
-    }
-}
+impl TryFrom<Name> for Number {
+    type Error = &'static str;
 
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let number = match deserializer.deserialize_any(NameVisitor)? {
-            Name::Text(digits) => digits.parse().ok(),
+    fn try_from(name: Name) -> Result<Self, Self::Error> {
+        let number = match name {
+            Name::Null(()) => Some(0),
             Name::Number(number) => u32::try_from(number).ok(),
+            Name::Text(digits) => digits.parse().ok(),
         };
-        number.map(Number).ok_or_else(|| D::Error::custom("not a 32-bit number"))
+        number.map(Number).ok_or("not a 32-bit number")
     }
 }
 
-impl<'de> Deserialize<'de> for Name {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NameVisitor)
-    }
+fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Zeroizing<String>, D::Error> {
+    Ok(Zeroizing::new(Option::deserialize(deserializer)?.unwrap_or_default()))
 }
 
-struct NameVisitor;
-
-impl Visitor<'_> for NameVisitor {
-    type Value = Name;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a name or a number")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Name, E> {
-        Ok(Name::Text(text.to_owned()))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Name, E> {
-        Ok(Name::Number(number))
-    }
-
-    fn visit_unit<E>(self) -> Result<Name, E> {
-        Ok(Name::default())
-    }
-}
-
-impl<'de> Deserialize<'de> for Secret {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SecretVisitor;
-        impl Visitor<'_> for SecretVisitor {
-            type Value = Secret;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("base64")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Secret, E> {
-                Ok(Secret(decode(text)))
-            }
-
-            fn visit_unit<E>(self) -> Result<Secret, E> {
-                Ok(Secret::default())
-            }
-        }
-        deserializer.deserialize_any(SecretVisitor)
-    }
-}
-
-/// Decodes base64 of either alphabet into memory that is zeroised, without a copy in between.
+/// Decodes base64 of either alphabet into memory that is zeroised.
 fn decode(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     const LENIENT: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);

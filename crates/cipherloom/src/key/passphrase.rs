@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 const LONGEST: usize = 1023;
 
 /// A passphrase of 1 to 1023 bytes without a zero byte.
+#[derive(Clone)]
 pub struct Passphrase {
     bytes: Zeroizing<Vec<u8>>,
 }

@@ -22,7 +22,7 @@ impl RawKey {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         match bytes.len() {
             16 | 24 | 32 => Ok(Self { bytes: Zeroizing::new(bytes.to_vec()) }),
-            found => Err(Error::RawKeyLength { found }),
+            found => Err(Error::RawKeyLength(found)),
         }
     }
 
@@ -77,7 +77,7 @@ mod tests {
         }
         for length in [0, 1, 15, 17, 23, 25, 31, 33, 64] {
             let error = RawKey::parse(&vec![0x80; length]).unwrap_err();
-            assert!(matches!(error, Error::RawKeyLength { found } if found == length));
+            assert!(matches!(error, Error::RawKeyLength(found) if found == length));
         }
     }
 

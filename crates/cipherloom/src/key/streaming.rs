@@ -13,6 +13,7 @@
 
 use super::protobuf::{self, Malformed, Value, Writer};
 use crate::error::KeyFault;
+use aws_lc_rs::hmac;
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -31,31 +32,25 @@ pub enum HashType {
 }
 
 impl HashType {
+    /// Each with its number in Tink's messages and its length in bytes.
+    const ALL: [(Self, u32, u32); 3] = [(Self::Sha1, 1, 20), (Self::Sha256, 3, 32), (Self::Sha512, 4, 64)];
+
     /// Length of the hash in bytes.
     #[must_use]
     pub fn digest_len(self) -> u32 {
-        match self {
-            Self::Sha1 => 20,
-            Self::Sha256 => 32,
-            Self::Sha512 => 64,
-        }
+        self.entry().2
     }
 
     fn from_number(number: u32) -> Option<Self> {
-        match number {
-            1 => Some(Self::Sha1),
-            3 => Some(Self::Sha256),
-            4 => Some(Self::Sha512),
-            _ => None,
-        }
+        Self::ALL.into_iter().find(|entry| entry.1 == number).map(|entry| entry.0)
     }
 
     fn number(self) -> u32 {
-        match self {
-            Self::Sha1 => 1,
-            Self::Sha256 => 3,
-            Self::Sha512 => 4,
-        }
+        self.entry().1
+    }
+
+    fn entry(self) -> (Self, u32, u32) {
+        Self::ALL[self as usize]
     }
 }
 
@@ -85,47 +80,24 @@ impl Protection {
 }
 
 /// A main key and its parameters.
-pub struct StreamingKey {
-    pub(super) protection: Protection,
-    pub(super) segment_size: u32,
-    pub(super) derived_key_size: u32,
-    pub(super) hkdf_hash: HashType,
-    pub(super) key_value: Zeroizing<Vec<u8>>,
+#[derive(Clone)]
+pub(crate) struct StreamingKey {
+    /// How segments are protected.
+    pub(crate) protection: Protection,
+    /// Bytes of a full ciphertext segment, tag included; the first one's header counts in it.
+    pub(crate) segment_size: u32,
+    /// Bytes of the AES key derived for each stream, which is also the salt's length: 16 or 32.
+    pub(crate) derived_key_size: u32,
+    /// HKDF's hash.
+    pub(crate) hkdf_hash: HashType,
+    pub(crate) key_value: Zeroizing<Vec<u8>>,
 }
 
 impl StreamingKey {
-    /// How segments are protected.
-    #[must_use]
-    pub fn protection(&self) -> Protection {
-        self.protection
-    }
-
-    /// Bytes of a full ciphertext segment, tag included; the first one's header counts in it.
-    #[must_use]
-    pub fn segment_size(&self) -> u32 {
-        self.segment_size
-    }
-
-    /// Bytes of the AES key derived for each stream, which is also the salt's length: 16 or 32.
-    #[must_use]
-    pub fn derived_key_size(&self) -> u32 {
-        self.derived_key_size
-    }
-
-    /// HKDF's hash.
-    #[must_use]
-    pub fn hkdf_hash(&self) -> HashType {
-        self.hkdf_hash
-    }
-
     /// Bytes of a stream's header: its length in one byte, the salt, the nonce prefix.
     #[must_use]
-    pub fn header_len(&self) -> u32 {
+    pub(crate) fn header_len(&self) -> u32 {
         header_len(self.derived_key_size)
-    }
-
-    pub(crate) fn key_value(&self) -> &[u8] {
-        &self.key_value
     }
 
     /// Reads the message that `type_url` names, and checks it as Tink does.
@@ -164,6 +136,23 @@ impl StreamingKey {
         message.bytes(2, &params);
         message.bytes(3, &self.key_value);
         message.finish()
+    }
+
+    /// The key's fingerprint, as 32 hexadecimal digits. It is no secret.
+    ///
+    /// ```text
+    /// fingerprint = the first 16 bytes of HMAC-SHA-256("cipherloom key fingerprint v1", type URL | 0 | key message)
+    /// ```
+    ///
+    /// This is HKDF-Extract (RFC 5869) with a salt of its own, so that it is independent of the keys derived for streams. The
+    /// key message is that of [`StreamingKey::serialize`]: wrapping, formatting or renumbering a keyset changes nothing.
+    pub(super) fn fingerprint(&self) -> String {
+        let salt = hmac::Key::new(hmac::HMAC_SHA256, b"cipherloom key fingerprint v1");
+        let mut context = hmac::Context::with_key(&salt);
+        context.update(self.type_url().as_bytes());
+        context.update(&[0]);
+        context.update(&self.serialize());
+        context.sign().as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 

@@ -46,39 +46,30 @@ impl Template {
     /// Tink's name of the template.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Aes128GcmHkdf4Kb => "AES128_GCM_HKDF_4KB",
-            Self::Aes128GcmHkdf1Mb => "AES128_GCM_HKDF_1MB",
-            Self::Aes256GcmHkdf4Kb => "AES256_GCM_HKDF_4KB",
-            Self::Aes256GcmHkdf1Mb => "AES256_GCM_HKDF_1MB",
-            Self::Aes128CtrHmacSha256Of4Kb => "AES128_CTR_HMAC_SHA256_4KB",
-            Self::Aes128CtrHmacSha256Of1Mb => "AES128_CTR_HMAC_SHA256_1MB",
-            Self::Aes256CtrHmacSha256Of4Kb => "AES256_CTR_HMAC_SHA256_4KB",
-            Self::Aes256CtrHmacSha256Of1Mb => "AES256_CTR_HMAC_SHA256_1MB",
-        }
+        self.parameters().0
     }
 
     /// How its keys protect segments.
     #[must_use]
     pub fn protection(self) -> Protection {
-        self.parameters().0
+        self.parameters().1
     }
 
     /// Bytes of the AES key derived for each stream: 16 or 32.
     #[must_use]
     pub fn derived_key_size(self) -> u32 {
-        self.parameters().1
+        self.parameters().2
     }
 
     /// Bytes of a full ciphertext segment.
     #[must_use]
     pub fn segment_size(self) -> u32 {
-        self.parameters().2
+        self.parameters().3
     }
 
     /// A new key of this template, from the operating system's random bytes.
     pub(super) fn generate(self) -> Result<StreamingKey, Error> {
-        let (protection, size, segment_size) = self.parameters();
+        let (_, protection, size, segment_size) = self.parameters();
         let mut key_value = Zeroizing::new(vec![0; size as usize]);
         getrandom::fill(&mut key_value).map_err(Error::Random)?;
         Ok(StreamingKey {
@@ -90,20 +81,21 @@ impl Template {
         })
     }
 
-    /// Protection, key size and segment size, both in bytes.
-    fn parameters(self) -> (Protection, u32, u32) {
+    /// Name, protection, and the sizes of key and segment in bytes.
+    fn parameters(self) -> (&'static str, Protection, u32, u32) {
+        const GCM: Protection = Protection::Gcm;
+        const HMAC: Protection = Protection::CtrHmac { hash: HashType::Sha256, tag_size: 32 };
         const KB_4: u32 = 4 << 10;
         const MB: u32 = 1 << 20;
-        let hmac = Protection::CtrHmac { hash: HashType::Sha256, tag_size: 32 };
         match self {
-            Self::Aes128GcmHkdf4Kb => (Protection::Gcm, 16, KB_4),
-            Self::Aes128GcmHkdf1Mb => (Protection::Gcm, 16, MB),
-            Self::Aes256GcmHkdf4Kb => (Protection::Gcm, 32, KB_4),
-            Self::Aes256GcmHkdf1Mb => (Protection::Gcm, 32, MB),
-            Self::Aes128CtrHmacSha256Of4Kb => (hmac, 16, KB_4),
-            Self::Aes128CtrHmacSha256Of1Mb => (hmac, 16, MB),
-            Self::Aes256CtrHmacSha256Of4Kb => (hmac, 32, KB_4),
-            Self::Aes256CtrHmacSha256Of1Mb => (hmac, 32, MB),
+            Self::Aes128GcmHkdf4Kb => ("AES128_GCM_HKDF_4KB", GCM, 16, KB_4),
+            Self::Aes128GcmHkdf1Mb => ("AES128_GCM_HKDF_1MB", GCM, 16, MB),
+            Self::Aes256GcmHkdf4Kb => ("AES256_GCM_HKDF_4KB", GCM, 32, KB_4),
+            Self::Aes256GcmHkdf1Mb => ("AES256_GCM_HKDF_1MB", GCM, 32, MB),
+            Self::Aes128CtrHmacSha256Of4Kb => ("AES128_CTR_HMAC_SHA256_4KB", HMAC, 16, KB_4),
+            Self::Aes128CtrHmacSha256Of1Mb => ("AES128_CTR_HMAC_SHA256_1MB", HMAC, 16, MB),
+            Self::Aes256CtrHmacSha256Of4Kb => ("AES256_CTR_HMAC_SHA256_4KB", HMAC, 32, KB_4),
+            Self::Aes256CtrHmacSha256Of1Mb => ("AES256_CTR_HMAC_SHA256_1MB", HMAC, 32, MB),
         }
     }
 }
@@ -120,10 +112,14 @@ impl FromStr for Template {
     /// Reads a template's name, in whichever case.
     ///
     /// # Errors
-    /// [`Error::UnknownTemplate`], which lists the names.
+    /// [`Error::UnknownName`], which lists the names.
     fn from_str(name: &str) -> Result<Self, Error> {
         Self::ALL.into_iter().find(|template| template.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
-            Error::UnknownTemplate { name: name.to_owned(), known: Self::ALL.map(Self::name).join(", ") }
+            Error::UnknownName {
+                what: "template",
+                name: name.to_owned(),
+                known: Self::ALL.map(Self::name).join(", "),
+            }
         })
     }
 }
@@ -139,8 +135,10 @@ mod tests {
             assert_eq!(template.name().to_lowercase().parse::<Template>().unwrap(), template);
         }
         assert_eq!(Template::default().name(), "AES256_GCM_HKDF_1MB");
-        let message = "AES512".parse::<Template>().unwrap_err().to_string();
-        assert!(message.contains("AES512") && message.contains("AES128_CTR_HMAC_SHA256_4KB"), "{message}");
+        let Err(Error::UnknownName { name, known, .. }) = "AES512".parse::<Template>() else {
+            panic!("a template")
+        };
+        assert!(name == "AES512" && known.contains("AES128_CTR_HMAC_SHA256_4KB"), "{known}");
     }
 
     #[test]
@@ -148,11 +146,11 @@ mod tests {
         for template in Template::ALL {
             let key = template.generate().unwrap();
             let name = template.name();
-            assert_eq!(key.derived_key_size(), if name.contains("AES128") { 16 } else { 32 });
-            assert_eq!(key.key_value().len(), key.derived_key_size() as usize);
-            assert_eq!(key.segment_size(), if name.ends_with("4KB") { 4096 } else { 1_048_576 });
-            assert_eq!(key.protection() == Protection::Gcm, name.contains("GCM"));
-            assert_ne!(key.key_value(), template.generate().unwrap().key_value());
+            assert_eq!(key.derived_key_size, if name.contains("AES128") { 16 } else { 32 });
+            assert_eq!(key.key_value.len(), key.derived_key_size as usize);
+            assert_eq!(key.segment_size, if name.ends_with("4KB") { 4096 } else { 1_048_576 });
+            assert_eq!(key.protection == Protection::Gcm, name.contains("GCM"));
+            assert_ne!(key.key_value, template.generate().unwrap().key_value);
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use crate::Error;
 use serde::{Deserialize, Serialize};
+use std::env;
+use std::path::PathBuf;
 
 /// Version of the stored form; another one is ignored and measured anew.
 const VERSION: u32 = 1;
@@ -10,7 +12,7 @@ const VERSION: u32 = 1;
 /// What things cost on a machine. Times in nanoseconds, rates in bytes per second of one core.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    version: u32,
+    pub(super) version: u32,
     /// True if measured here; false for the built-in figures.
     pub measured: bool,
     /// What one more thread costs a run of small files: starting it, getting it onto a CPU of its own, and what the two
@@ -54,13 +56,13 @@ impl Calibration {
     /// If it is not JSON of this version with positive, finite figures; the remedy is to calibrate again.
     pub fn from_json(json: &[u8]) -> Result<Calibration, Error> {
         let calibration: Calibration =
-            serde_json::from_slice(json).map_err(|error| Error::Calibration { reason: error.to_string() })?;
+            serde_json::from_slice(json).map_err(|error| Error::Calibration(error.to_string()))?;
         if calibration.version != VERSION {
-            return Err(Error::Calibration { reason: format!("version {}", calibration.version) });
+            return Err(Error::Calibration(format!("version {}", calibration.version)));
         }
         let sane = calibration.figures().iter().all(|(_, figure)| figure.is_finite() && *figure > 0.0);
         if !sane {
-            return Err(Error::Calibration { reason: "a figure is not positive".to_owned() });
+            return Err(Error::Calibration("a figure is not positive".to_owned()));
         }
         Ok(calibration)
     }
@@ -87,21 +89,22 @@ impl Calibration {
             ("AES-128-CBC all lanes, bytes/s", self.lanes_bytes_per_second),
         ]
     }
+}
 
-    pub(super) fn measured(figures: [f64; 7]) -> Calibration {
-        let [thread_ns, entry_ns, copy, gcm, ctr, cbc, lanes] = figures;
-        Calibration {
-            version: VERSION,
-            measured: true,
-            thread_ns,
-            entry_ns,
-            copy_bytes_per_second: copy,
-            gcm_bytes_per_second: gcm,
-            ctr_bytes_per_second: ctr,
-            cbc_bytes_per_second: cbc,
-            lanes_bytes_per_second: lanes,
-        }
-    }
+/// Path of the calibration file; `None` where the environment names no home.
+#[must_use]
+pub fn calibration_file() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let folder = if cfg!(windows) {
+        set("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        set("HOME").map(|home| home.join("Library/Caches"))
+    } else {
+        set("XDG_CACHE_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| set("HOME").map(|home| home.join(".cache")))
+    };
+    Some(folder?.join("cipherloom").join("calibration.json"))
 }
 
 #[cfg(test)]

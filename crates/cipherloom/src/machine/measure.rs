@@ -4,8 +4,10 @@ use super::Calibration;
 use crate::Error;
 use cipherloom_kernels::{Aes, Backend, CbcStream};
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::hint::black_box;
+use std::io::{self, Read, Write};
 use std::path::Path;
+use std::thread;
 use std::time::Instant;
 
 const ROUNDS: usize = 9;
@@ -15,6 +17,18 @@ const LANE: usize = 4096;
 /// Measures this machine. Writes a few small files into `folder`, which should lie where outputs usually go, and
 /// removes them again.
 ///
+/// ```
+/// # let scratch = tempfile::tempdir().unwrap();
+/// # let folder = scratch.path();
+/// use cipherloom::machine::Backend;
+/// use cipherloom::machine::{Calibration, calibrate};
+///
+/// let calibration = calibrate(folder, Backend::best())?;
+/// assert!(calibration.measured && calibration.figures().iter().all(|(_, figure)| *figure > 0.0));
+/// assert!(Calibration::from_json(calibration.to_json().as_bytes())?.measured);
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
+///
 /// # Errors
 /// If files cannot be written and read there.
 pub fn calibrate(folder: &Path, backend: Backend) -> Result<Calibration, Error> {
@@ -22,32 +36,43 @@ pub fn calibrate(folder: &Path, backend: Backend) -> Result<Calibration, Error> 
         .prefix(".cipherloom-calibrate-")
         .tempdir_in(folder)
         .map_err(|error| Error::io("make a folder to measure in", error))?;
+    let folder = scratch.path();
     let files = |error| Error::io("write and read files to measure with", error);
     let aes =
         Aes::new(&[0x5a; 16], backend).map_err(|_| Error::BackendUnavailable { name: backend.name() })?;
-    Ok(Calibration::measured([
-        thread_seconds(scratch.path()).map_err(files)? * 1e9,
-        entry_seconds(scratch.path(), 1).map_err(files)? / ENTRIES as f64 * 1e9,
-        BULK as f64 / copy_seconds(scratch.path()).map_err(files)?,
-        gcm_rate()?,
-        bulk_rate(|buffer| aes.ctr_xor(&[0; 16], 0, buffer)),
-        bulk_rate(|buffer| aes.cbc_encrypt(&mut [0; 16], buffer)),
-        lanes_rate(&aes, backend.lanes()),
-    ]))
+    Ok(Calibration {
+        measured: true,
+        thread_ns: thread_seconds(folder).map_err(files)? * 1e9,
+        entry_ns: entry_seconds(folder, 1).map_err(files)? / ENTRIES as f64 * 1e9,
+        copy_bytes_per_second: BULK as f64 / copy_seconds(folder).map_err(files)?,
+        gcm_bytes_per_second: gcm_rate()?,
+        ctr_bytes_per_second: bulk_rate(|buffer| aes.ctr_xor(&[0; 16], 0, buffer)),
+        cbc_bytes_per_second: bulk_rate(|buffer| aes.cbc_encrypt(&mut [0; 16], buffer)),
+        lanes_bytes_per_second: lanes_rate(&aes, backend.lanes()),
+        ..Calibration::default()
+    })
 }
 
 /// Median time of `run`, after one run to warm up.
 fn seconds(mut run: impl FnMut()) -> f64 {
-    run();
-    let mut samples: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let start = Instant::now();
-            run();
-            start.elapsed().as_secs_f64()
-        })
-        .collect();
+    let timed = try_seconds(|| {
+        run();
+        Ok(())
+    });
+    timed.expect("nothing that fails was timed")
+}
+
+/// As [`seconds`], for what may fail.
+fn try_seconds(mut run: impl FnMut() -> io::Result<()>) -> io::Result<f64> {
+    run()?;
+    let mut samples = [0.0; ROUNDS];
+    for sample in &mut samples {
+        let start = Instant::now();
+        run()?;
+        *sample = start.elapsed().as_secs_f64();
+    }
     samples.sort_by(f64::total_cmp);
-    samples[ROUNDS / 2].max(1e-9)
+    Ok(samples[ROUNDS / 2].max(1e-9))
 }
 
 fn bulk_rate(mut run: impl FnMut(&mut [u8])) -> f64 {
@@ -73,12 +98,12 @@ fn lanes_rate(aes: &Aes, lanes: usize) -> f64 {
 fn gcm_rate() -> Result<f64, Error> {
     use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
     let key = UnboundKey::new(&AES_256_GCM, &[0x5a; 32])
-        .map_err(|_| Error::Library { operation: "set up AES-256-GCM" })?;
+        .map_err(|_| Error::internal("AES-256-GCM refused its key"))?;
     let key = LessSafeKey::new(key);
     Ok(bulk_rate(|buffer| {
         let nonce = Nonce::assume_unique_for_key([0; 12]);
         let tag = key.seal_in_place_separate_tag(nonce, Aad::empty(), buffer);
-        std::hint::black_box(tag.is_ok());
+        black_box(tag.is_ok());
     }))
 }
 
@@ -86,56 +111,45 @@ fn gcm_rate() -> Result<f64, Error> {
 const ENTRIES: usize = 64;
 
 /// What a second thread costs beyond the half that it takes over; at least what starting it costs.
-fn thread_seconds(folder: &Path) -> std::io::Result<f64> {
-    let mut started = Ok(());
-    let start = seconds(|| {
-        started = std::thread::scope(|scope| {
-            std::thread::Builder::new().spawn_scoped(scope, || std::hint::black_box(1)).map(drop)
-        });
-    });
-    started?;
+fn thread_seconds(folder: &Path) -> io::Result<f64> {
+    let start = try_seconds(|| {
+        thread::scope(|scope| thread::Builder::new().spawn_scoped(scope, || black_box(1)).map(drop))
+    })?;
     let (one, two) = (entry_seconds(folder, 1)?, entry_seconds(folder, 2)?);
     Ok((two - one / 2.0).max(start))
 }
 
 /// Seconds for [`ENTRIES`] small files, shared by so many threads.
-fn entry_seconds(folder: &Path, threads: usize) -> std::io::Result<f64> {
+fn entry_seconds(folder: &Path, threads: usize) -> io::Result<f64> {
     let source = folder.join("entry");
     fs::write(&source, [0u8; 128])?;
     let mut round = 0;
-    let mut failed = None;
-    let time = seconds(|| {
+    try_seconds(|| {
         round += 1;
-        let make = |part: usize| -> std::io::Result<()> {
+        let make = |part: usize| -> io::Result<()> {
             for file in (part..ENTRIES).step_by(threads) {
                 let content = fs::read(&source)?;
                 File::create(folder.join(format!("entry-{threads}-{round}-{file}")))?.write_all(&content)?;
             }
             Ok(())
         };
-        let made = std::thread::scope(|scope| {
-            let start = |part| std::thread::Builder::new().spawn_scoped(scope, move || make(part));
-            let others = (1..threads).map(start).collect::<std::io::Result<Vec<_>>>()?;
+        thread::scope(|scope| {
+            let start = |part| thread::Builder::new().spawn_scoped(scope, move || make(part));
+            let others = (1..threads).map(start).collect::<io::Result<Vec<_>>>()?;
             let own = make(0);
             others.into_iter().filter_map(|other| other.join().ok()).fold(own, |all, one| all.and(one))
-        });
-        failed = failed.take().or(made.err());
-    });
-    failed.map_or(Ok(time), Err)
+        })
+    })
 }
 
-fn copy_seconds(folder: &Path) -> std::io::Result<f64> {
+fn copy_seconds(folder: &Path) -> io::Result<f64> {
     let source = folder.join("bulk");
     fs::write(&source, vec![1u8; BULK])?;
     let mut buffer = vec![0u8; BULK];
     let mut round = 0;
-    let mut failed = None;
-    let time = seconds(|| {
+    try_seconds(|| {
         round += 1;
-        let copied = File::open(&source)
-            .and_then(|mut file| file.read_exact(&mut buffer))
-            .and_then(|()| File::create(folder.join(format!("bulk-{round}")))?.write_all(&buffer));
-        failed = failed.take().or(copied.err());
-    });
-    failed.map_or(Ok(time), Err)
+        File::open(&source)?.read_exact(&mut buffer)?;
+        File::create(folder.join(format!("bulk-{round}")))?.write_all(&buffer)
+    })
 }

@@ -18,6 +18,20 @@ pub struct Cache {
 }
 
 /// This machine's CPU.
+///
+/// ```
+/// use cipherloom::machine::{BackendState, Cache, Processor};
+///
+/// let processor = Processor::detect();
+/// println!("{} on {}, {} threads", processor.model.unwrap_or_default(), processor.architecture, processor.cores);
+/// println!("features: {}", processor.features.join(" "));
+/// for Cache { level, kind, bytes } in &processor.caches {
+///     println!("level {level}: {kind}, {bytes} bytes");
+/// }
+/// let chosen: Vec<&BackendState> = processor.backends.iter().filter(|backend| backend.chosen).collect();
+/// assert!(chosen.len() == 1 && chosen[0].available && chosen[0].lanes >= 1);
+/// println!("AES runs on the backend {}", chosen[0].name);
+/// ```
 #[derive(Debug, Clone, Serialize)]
 pub struct Processor {
     /// Model name as the system tells it.
@@ -109,31 +123,18 @@ fn kibibytes(text: &str) -> Option<u64> {
     Some(digits.parse::<u64>().ok()? * factor)
 }
 
-#[cfg(target_arch = "x86_64")]
+/// Which of these the CPU has.
 fn features() -> Vec<&'static str> {
     macro_rules! detected {
-        ($($name:tt),*) => { [$(($name, std::is_x86_feature_detected!($name))),*] };
+        ($is_detected:ident: $($name:tt),*) => { [$(($name, std::arch::$is_detected!($name))),*].to_vec() };
     }
-    detected!("aes", "pclmulqdq", "vaes", "vpclmulqdq", "sha", "avx2", "avx512f", "avx512vl", "bmi2", "adx")
-        .into_iter()
-        .filter_map(|(name, has)| has.then_some(name))
-        .collect()
-}
-
-#[cfg(target_arch = "aarch64")]
-fn features() -> Vec<&'static str> {
-    macro_rules! detected {
-        ($($name:tt),*) => { [$(($name, std::arch::is_aarch64_feature_detected!($name))),*] };
-    }
-    detected!("aes", "sha2", "sha3", "sve", "sve2")
-        .into_iter()
-        .filter_map(|(name, has)| has.then_some(name))
-        .collect()
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn features() -> Vec<&'static str> {
-    Vec::new()
+    #[cfg(target_arch = "x86_64")]
+    let known = detected!(is_x86_feature_detected: "aes", "pclmulqdq", "vaes", "vpclmulqdq", "sha", "avx2", "avx512f", "avx512vl", "bmi2", "adx");
+    #[cfg(target_arch = "aarch64")]
+    let known = detected!(is_aarch64_feature_detected: "aes", "sha2", "sha3", "sve", "sve2");
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let known = Vec::<(&str, bool)>::new();
+    known.into_iter().filter_map(|(name, has)| has.then_some(name)).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@
 use super::folders::{Identity, Target};
 use super::job::Job;
 use crate::Error;
-use crate::error::RunFault;
 use crate::tree::Tree;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -81,7 +80,7 @@ impl Collisions {
 
     /// Fails if the output of this entry, whose name is taken in `folder`, is that of another entry too, and that one came
     /// first. Of two that come at once, the first in the tree is first. Else the name counts as used by this entry.
-    pub(super) fn check(&self, tree: &Tree, job: &Job<'_>, index: u32, folder: &Target) -> Result<(), Error> {
+    pub(super) fn check(&self, tree: &Tree, job: &Job, index: u32, folder: &Target) -> Result<(), Error> {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if self.check_now(&mut folders, tree, job, index, folder)? {
             return Ok(());
@@ -106,7 +105,7 @@ impl Collisions {
         &self,
         folders: &mut HashMap<u32, Known>,
         tree: &Tree,
-        job: &Job<'_>,
+        job: &Job,
         index: u32,
         folder: &Target,
     ) -> Result<bool, Error> {
@@ -122,7 +121,7 @@ impl Collisions {
                 |other: &&u32| has(&self.used, **other) && (**other < index || has(&self.settled, **other));
             if let Some(other) = others().find(is_first) {
                 let other = tree.entries[*other as usize].name.to_string_lossy().into_owned();
-                return Err(Error::Run(RunFault::NameCollision { other }));
+                return Err(Error::NameCollision { other });
             }
             if others().any(|other| has(&self.used, *other)) {
                 return Ok(false);
@@ -168,7 +167,7 @@ fn has(bits: &[AtomicU64], index: u32) -> bool {
 
 impl Known {
     /// One look tells most folders: names of ASCII only differ by case at most, and this one in another case is not there.
-    fn of(tree: &Tree, job: &Job<'_>, index: u32, folder: &Target) -> Known {
+    fn of(tree: &Tree, job: &Job, index: u32, folder: &Target) -> Known {
         let Some(name) = job.names_output(&tree.entries[index as usize].name) else {
             return Known::default();
         };
@@ -183,7 +182,7 @@ impl Known {
     }
 
     /// Looks at all outputs in the folder that have not been seen.
-    fn look(&mut self, tree: &Tree, job: &Job<'_>, directory: u32, folder: &Target) {
+    fn look(&mut self, tree: &Tree, job: &Job, directory: u32, folder: &Target) {
         let mut seen: HashMap<Identity, u32> = HashMap::new();
         let mut name = OsString::new();
         for index in siblings(tree, directory) {
@@ -257,7 +256,7 @@ mod tests {
         std::thread::scope(|scope| {
             let first = scope.spawn(|| checked(0, first));
             let later = checked(1, later);
-            assert!(matches!(later, Err(Error::Run(RunFault::NameCollision { .. }))), "{later:?}");
+            assert!(matches!(later, Err(Error::NameCollision { .. })), "{later:?}");
             assert!(first.join().unwrap().is_ok());
         });
         // One that has the name keeps it, whichever it is.

@@ -5,17 +5,16 @@
 //! ([`Target`]). A folder that cannot be made is told once; what lies below it is not touched, and its files fail by
 //! themselves.
 
-use super::folders::{Ending, Folders, Identity, MadeFolder, Opened, Target, make_folder};
-use super::giving_up::Watched;
-use super::goal::leads_down;
+use super::folders::{Ending, Identity, MadeFolder, Opened, Target, make_folder};
 use super::in_place::is_in_place;
-use super::job::{IfExists, Job, Links, Work};
+use super::job::{IfExists, Job};
+use super::other_key::find_other_key;
 use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
-use crate::report::{Event, Observer, Outcome};
-use crate::tree::address::resolve;
+use crate::Error;
+use crate::location::resolve;
+use crate::report::Observer;
 use crate::tree::{Directory, Tree};
-use crate::{Error, OutputFault, RunFault};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::fs;
@@ -46,12 +45,22 @@ enum Origin {
     Refused,
 }
 
-/// Refuses a job whose source and destination contain each other, as [`super::run`] does before anything else.
+/// Refuses a job whose source and destination contain each other, or whose destination holds files under another key. To be
+/// called once before [`super::run`], which does not look for such files.
 ///
 /// # Errors
 /// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`];
-/// [`Error::RekeyUnauthenticated`].
-pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
+/// [`Error::RekeyUnauthenticated`]; [`Error::OtherKey`] with the path of such a file.
+pub fn check(tree: &Tree, job: &Job) -> Result<(), Error> {
+    refuse_contradictions(tree, job)?;
+    if job.allow_mixed_keys || is_in_place(tree, job) {
+        return Ok(());
+    }
+    find_other_key(tree, job).map_or(Ok(()), |path| Err(Error::OtherKey.at(&path)))
+}
+
+/// Refuses a job whose source and destination contain each other, or whose formats cannot be re-keyed.
+pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error> {
     job.work.check_rekey()?;
     match &job.destination {
         None => Ok(()),
@@ -63,18 +72,12 @@ pub fn check(tree: &Tree, job: &Job<'_>) -> Result<(), Error> {
 }
 
 /// Makes the output folders; `None` where nothing is written.
-pub(super) fn prepare(
-    tree: &Tree,
-    job: &Job<'_>,
-    tally: &Tally,
-    observer: &Watched<'_>,
-) -> Result<Option<OutputTree>, Error> {
-    check(tree, job)?;
+pub(super) fn prepare(tree: &Tree, job: &Job, tally: &Tally<'_, u32>) -> Result<Option<OutputTree>, Error> {
     let Some(destination) = &job.destination else { return Ok(None) };
     let (made, first_existing) = make_root(destination, &tree.directories[0], tree.is_single_file)
         .map_err(|error| Error::io("make the destination folder", error))?;
     // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
-    check(tree, job)?;
+    refuse_contradictions(tree, job)?;
     let mut folders = Vec::with_capacity(tree.directories.len());
     let root = Target::root(destination)?;
     // The folder around a single output is nobody's twin.
@@ -100,7 +103,7 @@ pub(super) fn prepare(
     let mut known = Known::default();
     // Folders side by side follow each other in the listing.
     let mut parent: Option<(&Path, Target)> = None;
-    for directory in tree.directories.iter().skip(1).take_while(|_| !observer.is_stopped()) {
+    for directory in tree.directories.iter().skip(1).take_while(|_| !tally.is_stopped()) {
         let path = directory.path.as_path();
         let above = path.parent().unwrap_or(Path::new(""));
         let index = folders.len() as u32;
@@ -115,12 +118,12 @@ pub(super) fn prepare(
         folders.push(*made.as_ref().unwrap_or(&Origin::Refused));
         if let Err(error) = made {
             let other = match &error {
-                Error::Run(RunFault::NameCollision { other }) => Some(other.clone()),
+                Error::NameCollision { other } => Some(other.clone()),
                 _ => None,
             };
             shared.extend(other.clone().map(|other| (index, other)));
             refused.insert(path, other);
-            tell(tree, destination, path, error, tally, observer);
+            fail(tree, destination, path, error, tally);
         }
     }
     Ok(Some(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders, shared }))
@@ -128,7 +131,7 @@ pub(super) fn prepare(
 
 /// What a folder is to this run. One that was there may hold what a killed run left, and if this run is to go on with it, it
 /// is made usable: its permissions are those of its twin, which may have been read-only, or unreadable at that time.
-fn origin(root: &Target, path: &Path, made: MadeFolder, job: &Job<'_>) -> Result<Origin, Error> {
+fn origin(root: &Target, path: &Path, made: MadeFolder, job: &Job) -> Result<Origin, Error> {
     if made == MadeFolder::New {
         return Ok(Origin::Made);
     }
@@ -154,7 +157,7 @@ fn make_below<'t>(
     twin: &'t Directory,
     known: &mut Known<'t>,
 ) -> Result<MadeFolder, Error> {
-    let name = twin.path.file_name().ok_or(Error::NeitherFileNorFolder)?;
+    let name = twin.path.file_name().expect("each folder below the root has a name");
     let permissions = Some(&twin.attributes.permissions);
     if parent.as_ref().is_none_or(|(path, _)| *path != above) {
         *parent = Some((above, root.below(above)?));
@@ -168,7 +171,7 @@ fn make_below<'t>(
     match other.or_else(|| by_case.filter(|_| !is_made && !folder.lists(name))) {
         Some(other) if !is_made => {
             let other = other.to_string_lossy().into_owned();
-            Err(Error::Run(RunFault::NameCollision { other }))
+            Err(Error::NameCollision { other })
         }
         _ => Ok(made),
     }
@@ -200,26 +203,13 @@ fn make_root(
     }
 }
 
-/// Trouble with a folder or link is told and counted like that of entries.
-fn tell(
-    tree: &Tree,
-    destination: &Path,
-    relative: &Path,
-    error: Error,
-    tally: &Tally,
-    observer: &Watched<'_>,
-) {
-    let error = error.of_destination();
-    if error.ends_run() && !observer.giving_up.give_up() {
-        return;
-    }
-    tally.fail_one();
+/// Counts and reports a folder or link that failed.
+pub(super) fn fail(tree: &Tree, destination: &Path, relative: &Path, error: Error, tally: &Tally<'_, u32>) {
     let (source, output) = (tree.root.join(relative), destination.join(relative));
-    let outcome = Outcome::Failed(&error);
-    observer.ended(&Event { source: &source, output: Some(&output), bytes: 0, outcome });
+    tally.fail_other(&source, Some(&output), &error.of_destination());
 }
 
-fn refuse_same_file(tree: &Tree, job: &Job<'_>, destination: &Path) -> Result<(), Error> {
+fn refuse_same_file(tree: &Tree, job: &Job, destination: &Path) -> Result<(), Error> {
     let mut name = std::ffi::OsString::new();
     let Some(entry) = tree.entries.first().filter(|entry| job.output_name(&entry.name, &mut name)) else {
         return Ok(());
@@ -259,39 +249,6 @@ fn refuse_nesting(source: &Path, destination: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the tree's links again, if the job wants that; returns how many.
-pub(super) fn copy_links(
-    tree: &Tree,
-    job: &Job<'_>,
-    outputs: Option<&OutputTree>,
-    tally: &Tally,
-    observer: &Watched<'_>,
-) -> u64 {
-    let Some(destination) = job.destination.as_ref().filter(|_| job.links != Links::Skip) else { return 0 };
-    // Whoever encrypts knows the links; what is decrypted may have been given others.
-    let is_trusted = job.links == Links::CopyAll || !matches!(job.work, Work::Decrypt(_));
-    let mut copied = 0;
-    let mut folders = Folders::new(&tree.root, Some(destination));
-    for link in &tree.links {
-        let directory = &tree.directories[link.directory as usize].path;
-        let shared = outputs.and_then(|outputs| outputs.shared.get(&link.directory));
-        let collision = |other: &String| Error::Run(RunFault::NameCollision { other: other.clone() });
-        let is_free = shared.map_or(Ok(()), |other| Err(collision(other)));
-        let made = is_free.and_then(|()| folders.open(link.directory, directory)).and_then(|folder| {
-            let goal = folder.source.read_link(&link.name)?;
-            if !is_trusted && !leads_down(directory, &goal) {
-                return Err(OutputFault::LinkLeavesTree { goal }.into());
-            }
-            folder.target().make_link(&goal, &link.name, job.if_exists)
-        });
-        match made {
-            Ok(made) => copied += u64::from(made),
-            Err(error) => tell(tree, destination, &directory.join(&link.name), error, tally, observer),
-        }
-    }
-    copied
-}
-
 /// Gives the folders that this run made the permissions and times of their twins, children before parents, and
 /// forces them to stable storage if the job wants that.
 ///
@@ -299,13 +256,7 @@ pub(super) fn copy_links(
 /// `--if-exists skip` a folder that was there gets its twin's time too, and loses permissions that its twin lacks. It gets
 /// none that it did not have, but for its owner's where they were missing; or exactly its twin's, if the job preserves them.
 /// The root, which may be older than both, is left as it was. With `overwrite` folders that were there end as they were.
-pub(super) fn finish(
-    tree: &Tree,
-    job: &Job<'_>,
-    outputs: &OutputTree,
-    tally: &Tally,
-    observer: &Watched<'_>,
-) {
+pub(super) fn finish(tree: &Tree, job: &Job, outputs: &OutputTree, tally: &Tally<'_, u32>) {
     let Some(destination) = &job.destination else { return };
     // The folder around what the user named is not part of it.
     let first_twin = usize::from(tree.is_single_file || tree.is_several);
@@ -338,13 +289,13 @@ pub(super) fn finish(
             {
                 tally.count_attributes_refused();
             }
-            Err(error) => tell(tree, destination, &directory.path, error, tally, observer),
+            Err(error) => fail(tree, destination, &directory.path, error, tally),
         }
     }
     if job.durable
         && let Err(error) = sync_parents(destination, &outputs.first_existing)
     {
-        tell(tree, destination, Path::new(""), error, tally, observer);
+        fail(tree, destination, Path::new(""), error, tally);
     }
 }
 

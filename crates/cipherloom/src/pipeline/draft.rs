@@ -2,10 +2,11 @@
 //! is complete, as every output of this library.
 
 use super::folders::Target;
-use super::input::read_at;
+use super::input::read_up_to;
 use super::job::IfExists;
 use super::output::Output;
-use crate::Error;
+use crate::location::split;
+use crate::{Error, error::LocationFault};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -27,11 +28,10 @@ impl Draft {
     /// name is taken.
     ///
     /// # Errors
-    /// [`Error::NeitherFileNorFolder`] if the path ends in no name; [`Error::Io`] if the folder takes no file; [`Error::Output`]
+    /// [`LocationFault::NoName`]; [`Error::Io`] if the folder takes no file; [`Error::NamesNotAtomic`]
     /// where only replacing is known, and that is not wanted.
     pub fn begin(path: &Path, if_exists: IfExists) -> Result<Draft, Error> {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let name = path.file_name().ok_or(Error::NeitherFileNorFolder)?;
+        let (parent, name) = split(path)?;
         let output = begin_in(&Target::root(parent)?, if_exists)?;
         Ok(Draft { output, root: parent.to_owned(), below: PathBuf::new(), name: name.to_owned(), if_exists })
     }
@@ -40,7 +40,7 @@ impl Draft {
     /// No link between them is followed.
     ///
     /// # Errors
-    /// As [`Draft::begin`]; [`Error::LinkInDestination`]; [`Error::NeitherFileNorFolder`] if `relative` leads up or away.
+    /// As [`Draft::begin`]; [`Error::LinkInDestination`]; [`LocationFault::OutsideFolder`] if `relative` leads up or away.
     pub fn begin_below(root: &Path, relative: &Path, if_exists: IfExists) -> Result<Draft, Error> {
         let (below, name) = divide(relative)?;
         let root_folder = Target::root(root)?;
@@ -77,16 +77,10 @@ impl Draft {
     /// [`Error::Io`], also if nothing was written so far.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
         let refused = |error| Error::io("read the output back", error);
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match read_at(self.output.file(), &mut buffer[filled..], offset + filled as u64) {
-                Ok(0) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(refused(error)),
-            }
+        match read_up_to(self.output.file(), buffer, offset).map_err(refused)? {
+            count if count == buffer.len() => Ok(()),
+            _ => Err(refused(io::ErrorKind::UnexpectedEof.into())),
         }
-        Ok(())
     }
 
     /// The file, for reading and for its attributes.
@@ -109,7 +103,12 @@ impl Draft {
     /// [`Error::OutputExists`] where the name is taken and may not be replaced; [`Error::Io`].
     pub fn publish(self) -> Result<(), Error> {
         self.output.accept_writes()?;
-        Target::root(&self.root)?.below(&self.below)?.name(self.output, &self.name, self.if_exists.into())
+        Target::root(&self.root)?.below(&self.below)?.name(
+            self.output,
+            &self.name,
+            self.if_exists.into(),
+            &|| Ok(()),
+        )
     }
 }
 
@@ -126,7 +125,7 @@ pub(super) fn divide(relative: &Path) -> Result<(&Path, &OsStr), Error> {
         Some(name) if relative.components().all(is_name) => {
             Ok((relative.parent().unwrap_or(Path::new("")), name))
         }
-        _ => Err(Error::NeitherFileNorFolder),
+        _ => Err(LocationFault::OutsideFolder.into()),
     }
 }
 
@@ -185,7 +184,7 @@ mod tests {
         assert!(Draft::is_there(root.path(), Path::new("a/b/book.epub")));
         assert!(!Draft::is_there(root.path(), Path::new("a/b")));
         for away in ["../book", "/book", "a/../../book", ""] {
-            assert!(matches!(begin(away), Err(Error::NeitherFileNorFolder)), "{away}");
+            assert!(matches!(begin(away), Err(Error::Location(LocationFault::OutsideFolder))), "{away}");
         }
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     }

@@ -4,9 +4,9 @@
 //! replace anything, because nothing else holds the content. A repeated run goes on where a stopped one ended: a file whose
 //! first segment opens with the key that seals is skipped.
 
-use super::buffers::Buffers;
 use super::input::Input;
-use super::job::{IfExists, Job, Links, Work};
+use super::job::{IfExists, Job, Work};
+use super::translation::Buffers;
 use crate::Error;
 use crate::format::Format;
 use crate::tree::Tree;
@@ -15,9 +15,9 @@ use std::fs;
 /// Whether this job re-keys each file of the tree where it is: source and destination are the same, and existing files may
 /// be overwritten. A file that was named through a symbolic link is not replaced in place.
 #[must_use]
-pub fn is_in_place(tree: &Tree, job: &Job<'_>) -> bool {
+pub fn is_in_place(tree: &Tree, job: &Job) -> bool {
     let (Work::Rekey { .. }, IfExists::Overwrite, Some(destination)) =
-        (job.work, job.if_exists, &job.destination)
+        (&job.work, job.if_exists, &job.destination)
     else {
         return false;
     };
@@ -30,11 +30,6 @@ pub fn is_in_place(tree: &Tree, job: &Job<'_>) -> bool {
             && fs::symlink_metadata(tree.root.join(name)).is_ok_and(|found| found.is_file())
     };
     same_folder && (!tree.is_single_file || tree.entries.iter().all(|entry| keeps_name(&entry.name)))
-}
-
-/// The settings that such a job has whatever was asked for: outputs replace the only copy, and links are there already.
-pub(super) fn settings<'f>(job: &Job<'f>) -> Job<'f> {
-    Job { durable: true, links: Links::Skip, preserve_modes: true, ..job.clone() }
 }
 
 /// Whether the key that seals in `format` opens the first segment of `input`, so that nothing is left to be done.
@@ -54,7 +49,7 @@ mod tests {
     use crate::key::{Keyset, RawKey, Template};
     use crate::machine::{Calibration, Machine};
     use crate::pipeline::run;
-    use crate::report::{Event, Observer, Outcome, Summary, Unobserved};
+    use crate::report::{Event, Observer, Outcome, Report, Unobserved};
     use crate::tree::Selection;
     use cipherloom_kernels::Backend;
     use std::num::NonZeroUsize;
@@ -64,11 +59,11 @@ mod tests {
 
     fn tink(template: Template) -> (Keyset, Format) {
         let keyset = Keyset::generate(template).unwrap();
-        let copy = Keyset::parse(keyset.to_json().as_bytes()).unwrap();
-        (keyset, Format::tink(copy, Backend::best()).unwrap())
+        let format = Format::tink(&keyset, Backend::best()).unwrap();
+        (keyset, format)
     }
 
-    fn go(source: &Path, job: &Job<'_>, observer: &dyn Observer) -> Result<Summary, Error> {
+    fn go(source: &Path, job: &Job, observer: &dyn Observer) -> Result<Report, Error> {
         let tree = Tree::list(source, &Selection::default())?;
         let threads = std::env::var("CIPHERLOOM_TEST_THREADS").ok().and_then(|text| text.parse().ok());
         let plan =
@@ -76,8 +71,8 @@ mod tests {
         run(&tree, &plan, job, observer)
     }
 
-    fn rekey<'f>(from: &'f Format, to: &'f Format, place: &Path) -> Job<'f> {
-        let job = Job::new(Work::Rekey { from, to }, Some(place.to_owned()));
+    fn rekey(from: &Format, to: &Format, place: &Path) -> Job {
+        let job = Job::new(Work::Rekey { from: from.clone(), to: to.clone() }, Some(place.to_owned()));
         Job { if_exists: IfExists::Overwrite, ..job }
     }
 
@@ -91,7 +86,8 @@ mod tests {
         for size in SIZES {
             fs::write(plain.join(format!("below/{size}")), vec![7; size]).unwrap();
         }
-        let job = Job { bind_path, suffix: ".enc".into(), ..Job::new(Work::Encrypt(format), Some(tree)) };
+        let job =
+            Job { bind_path, suffix: ".enc".into(), ..Job::new(Work::Encrypt(format.clone()), Some(tree)) };
         assert_eq!(go(&plain, &job, &Unobserved).unwrap().failed, 0);
         folder
     }
@@ -128,7 +124,7 @@ mod tests {
             }
             let job = Job { bind_path, suffix: ".enc".into(), ..rekey(&old, &new, &tree) };
             let opens = |format: &Format| {
-                let verify = Job::new(Work::Verify(format), None);
+                let verify = Job::new(Work::Verify(format.clone()), None);
                 let verify = Job { bind_path, suffix: ".enc".into(), ..verify };
                 go(&tree, &verify, &Unobserved).unwrap().files
             };
@@ -155,15 +151,13 @@ mod tests {
         let tree = folder.path().join("tree");
         let added = keyset.add(Template::Aes256GcmHkdf4Kb).unwrap();
         keyset.promote(added).unwrap();
-        let both = |keyset: &Keyset| {
-            Format::tink(Keyset::parse(keyset.to_json().as_bytes()).unwrap(), Backend::best()).unwrap()
-        };
+        let both = |keyset: &Keyset| Format::tink(keyset, Backend::best()).unwrap();
         let (from, to) = (both(&keyset), both(&keyset));
         let ended = go(&tree, &rekey(&from, &to, &tree), &Unobserved).unwrap();
         assert_eq!((ended.files, ended.skipped, ended.failed), (SIZES.len() as u64, 0, 0));
         let again = go(&tree, &rekey(&from, &to, &tree), &Unobserved).unwrap();
         assert_eq!((again.files, again.skipped), (0, SIZES.len() as u64));
-        let with_old = go(&tree, &Job::new(Work::Verify(&old), None), &Unobserved).unwrap();
+        let with_old = go(&tree, &Job::new(Work::Verify(old.clone()), None), &Unobserved).unwrap();
         assert_eq!(with_old.files, 0);
     }
 

@@ -3,10 +3,13 @@
 //! a mixture. A file of one read is no exception: Linux lets a writer in between two pages of a read. Writers that set the time
 //! of the content back are noticed by the other time (ctime). What leaves no time behind is not: SECURITY.md has the list.
 
-use crate::Error;
-use crate::tree::{Attributes, changed};
+use super::folders::{Folders, Source};
+use crate::location::split;
+use crate::tree::{Attributes, Entry, Tree, changed};
+use crate::{Error, error::LocationFault};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::time::SystemTime;
 
 #[derive(Debug)]
@@ -89,14 +92,86 @@ pub(super) fn has_extended_attributes(_file: &File) -> bool {
     false
 }
 
+/// Fills `buffer` with what the file has from `offset` on; returns how many bytes that were.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match read_at(file, &mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
 #[cfg(unix)]
-pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
 #[cfg(windows)]
-pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
+}
+
+/// Opens the file at `path`, which may be named through links: the user pointed at it. A FIFO does not block, and gives a
+/// file that is none.
+///
+/// # Errors
+/// [`Error::Io`]; [`LocationFault::NoName`].
+pub fn open_file(path: &Path) -> Result<File, Error> {
+    let (folder, name) = split(path)?;
+    Source::root(folder)?.input(name, true)
+}
+
+/// Opens the file at `relative` below the folder `root`. No link is followed below it, and a FIFO does not block.
+///
+/// # Errors
+/// [`Error::Io`]; [`Error::SourceChanged`] for a link; [`LocationFault::NoName`].
+pub fn open_file_below(root: &Path, relative: &Path) -> Result<File, Error> {
+    let name = relative.file_name().ok_or(LocationFault::NoName)?;
+    Source::root(root)?.below(relative.parent().unwrap_or(Path::new("")))?.input(name, false)
+}
+
+/// A file of a listed tree, for those who read its bytes themselves: never through a link put there since, and checked
+/// against what was listed.
+#[derive(Debug)]
+pub struct SourceFile(Input);
+
+impl SourceFile {
+    /// Opens an entry of `tree`. Below the tree's root no link is followed.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::SourceChanged`] if there is a link now.
+    pub fn open(tree: &Tree, entry: &Entry) -> Result<SourceFile, Error> {
+        let mut folders = Folders::new(tree, None);
+        let file = folders.open(entry.directory)?.source.input(&entry.name, tree.is_single_file)?;
+        Ok(SourceFile(Input::new(file, entry.size, &entry.attributes)))
+    }
+
+    /// `len` bytes from `offset`.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::SourceShrank`] or [`Error::SourceChanged`] where the length is another one now.
+    pub fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; len + 1];
+        self.0.read(&mut bytes, len, offset)?;
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+
+    /// Fails if the file was changed since it was listed: to be asked when all is read.
+    ///
+    /// # Errors
+    /// [`Error::SourceShrank`], [`Error::SourceChanged`], [`Error::Io`].
+    pub fn check_unchanged(&self) -> Result<(), Error> {
+        self.0.check_unchanged(false)
+    }
 }
 
 #[cfg(test)]
@@ -133,18 +208,28 @@ mod tests {
     #[test]
     #[cfg(unix)]
     fn notices_what_was_changed_and_dated_back() {
+        use std::os::unix::fs::MetadataExt;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, b"0123456789").unwrap();
-        let tree = crate::Tree::list(folder.path(), &crate::Selection::default()).unwrap();
+        let tree = crate::tree::Tree::list(folder.path(), &crate::tree::Selection::default()).unwrap();
         let listed = &tree.entries[0].attributes;
         let open = || Input::new(File::open(&path).unwrap(), 10, listed);
         open().check_unchanged(false).unwrap();
-        // Coarse clocks tick every few milliseconds.
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        let changed = || {
+            let metadata = path.metadata().unwrap();
+            (metadata.ctime(), metadata.ctime_nsec())
+        };
+        let before = changed();
         let mut writer = File::options().write(true).open(&path).unwrap();
         writer.write_all(b"9876543210").unwrap();
-        writer.set_modified(listed.modified.unwrap()).unwrap();
+        // The clock of coarse systems ticks seldom.
+        loop {
+            writer.set_modified(listed.modified.unwrap()).unwrap();
+            if changed() != before {
+                break;
+            }
+        }
         assert_eq!(writer.metadata().unwrap().modified().ok(), listed.modified);
         assert!(matches!(open().check_unchanged(false), Err(Error::SourceChanged)));
     }
@@ -156,5 +241,24 @@ mod tests {
         assert!(!has_extended_attributes(&file));
         rustix::fs::fsetxattr(&file, "user.note", b"words", rustix::fs::XattrFlags::empty()).unwrap();
         assert!(has_extended_attributes(&file));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_are_followed_only_where_the_user_named_them() {
+        use std::fs;
+        use std::os::unix::fs::symlink;
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir(root.path().join("a")).unwrap();
+        fs::write(root.path().join("a/book"), b"text").unwrap();
+        fs::write(outside.path().join("book"), b"other").unwrap();
+        symlink(outside.path(), root.path().join("link")).unwrap();
+        symlink(outside.path().join("book"), root.path().join("a/link")).unwrap();
+        assert!(open_file(&root.path().join("a/link")).is_ok());
+        assert!(open_file_below(root.path(), Path::new("a/book")).is_ok());
+        for linked in ["a/link", "link/book"] {
+            let opened = open_file_below(root.path(), Path::new(linked));
+            assert!(matches!(opened, Err(Error::SourceChanged)), "{linked}");
+        }
     }
 }

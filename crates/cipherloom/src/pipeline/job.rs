@@ -5,35 +5,34 @@ use crate::format::Format;
 use crate::machine::Machine;
 use crate::plan::{CipherCost, Operation, Plan, Request};
 use crate::tree::Tree;
-use cipherloom_kernels::Backend;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 /// The formats between which a job translates.
-#[derive(Debug, Clone, Copy)]
-pub enum Work<'f> {
+#[derive(Debug, Clone)]
+pub enum Work {
     /// Plaintext to this format.
-    Encrypt(&'f Format),
+    Encrypt(Format),
     /// This format to plaintext.
-    Decrypt(&'f Format),
+    Decrypt(Format),
     /// This format to nothing.
-    Verify(&'f Format),
+    Verify(Format),
     /// One format to another.
     Rekey {
         /// The format and keys of the source.
-        from: &'f Format,
+        from: Format,
         /// The format and keys of the output.
-        to: &'f Format,
+        to: Format,
     },
     /// The same way without a cipher.
     Copy,
 }
 
-impl<'f> Work<'f> {
+impl Work {
     /// The operation, for the planner.
     #[must_use]
-    pub fn operation(self) -> Operation {
+    pub fn operation(&self) -> Operation {
         match self {
             Work::Encrypt(_) => Operation::Encrypt,
             Work::Decrypt(_) => Operation::Decrypt,
@@ -45,7 +44,7 @@ impl<'f> Work<'f> {
 
     /// The format that the source is in, if it is encrypted.
     #[must_use]
-    pub fn opening(self) -> Option<&'f Format> {
+    pub fn opening(&self) -> Option<&Format> {
         match self {
             Work::Decrypt(format) | Work::Verify(format) | Work::Rekey { from: format, .. } => Some(format),
             Work::Encrypt(_) | Work::Copy => None,
@@ -54,7 +53,7 @@ impl<'f> Work<'f> {
 
     /// The format that the output will be in, if it will be encrypted.
     #[must_use]
-    pub fn sealing(self) -> Option<&'f Format> {
+    pub fn sealing(&self) -> Option<&Format> {
         match self {
             Work::Encrypt(format) | Work::Rekey { to: format, .. } => Some(format),
             Work::Decrypt(_) | Work::Verify(_) | Work::Copy => None,
@@ -66,7 +65,7 @@ impl<'f> Work<'f> {
     ///
     /// # Errors
     /// [`Error::RekeyUnauthenticated`].
-    pub fn check_rekey(self) -> Result<(), Error> {
+    pub fn check_rekey(&self) -> Result<(), Error> {
         match self {
             Work::Rekey { from, to } if !(from.is_authenticated() && to.is_authenticated()) => {
                 Err(Error::RekeyUnauthenticated)
@@ -76,16 +75,14 @@ impl<'f> Work<'f> {
     }
 
     /// What it asks of a planner, whatever the machine.
-    pub(super) fn request(self) -> Request {
+    pub(super) fn request(&self) -> Request {
         let formats = || [self.opening(), self.sealing()].into_iter().flatten();
         Request {
             operation: self.operation(),
             threads: None,
-            backend: Backend::Soft,
             cipher: formats().next().map_or(CipherCost::None, CipherCost::of),
             key_iterations: formats().map(Format::key_iterations).sum(),
             largest_segment: formats().map(|format| format.largest_segment() as usize).max().unwrap_or(0),
-            open_files: 0,
         }
     }
 }
@@ -119,9 +116,9 @@ pub enum Links {
 
 /// What to do with a tree, and where its outputs go.
 #[derive(Debug, Clone)]
-pub struct Job<'f> {
+pub struct Job {
     /// The formats.
-    pub work: Work<'f>,
+    pub work: Work,
     /// The folder that the outputs go to; `None` when verifying.
     pub destination: Option<PathBuf>,
     /// The output's name, if the tree is a single file and the user named the output.
@@ -140,8 +137,11 @@ pub struct Job<'f> {
     /// from every new file: ciphertexts do not authenticate permissions.
     pub preserve_modes: bool,
     /// Whether an output may get its name in a way that could replace another one that appears in the same moment, where
-    /// the file system has no other. Without this such a run fails at its start ([`crate::OutputFault::NamesNotAtomic`]).
+    /// the file system has no other. Without this such a run fails at its start ([`crate::Error::NamesNotAtomic`]).
     pub non_atomic: bool,
+    /// Whether outputs may go to a folder that holds files under another key. Without this [`super::check`] refuses such a job
+    /// ([`crate::Error::OtherKey`]).
+    pub allow_mixed_keys: bool,
 }
 
 /// What may happen to something that bears an output's final name.
@@ -149,6 +149,10 @@ pub struct Job<'f> {
 pub(super) struct Existing {
     pub(super) if_exists: IfExists,
     /// [`Job::non_atomic`].
+    #[cfg_attr(
+        any(feature = "portable", not(target_os = "linux")),
+        allow(dead_code, reason = "these systems can always rename without replacing")
+    )]
     pub(super) non_atomic: bool,
 }
 
@@ -158,10 +162,10 @@ impl From<IfExists> for Existing {
     }
 }
 
-impl<'f> Job<'f> {
+impl Job {
     /// A job with default settings.
     #[must_use]
-    pub fn new(work: Work<'f>, destination: Option<PathBuf>) -> Job<'f> {
+    pub fn new(work: Work, destination: Option<PathBuf>) -> Job {
         Job {
             work,
             destination,
@@ -173,6 +177,7 @@ impl<'f> Job<'f> {
             durable: false,
             preserve_modes: false,
             non_atomic: false,
+            allow_mixed_keys: false,
         }
     }
 
@@ -184,12 +189,7 @@ impl<'f> Job<'f> {
     #[must_use]
     pub fn plan(&self, tree: &Tree, machine: &Machine, threads: Option<NonZeroUsize>) -> Plan {
         let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size).collect();
-        let request = Request {
-            threads,
-            backend: machine.backend,
-            open_files: machine.open_files,
-            ..self.work.request()
-        };
+        let request = Request { threads, ..self.work.request() };
         Plan::new(&sizes, machine, &request)
     }
 
@@ -208,7 +208,12 @@ impl<'f> Job<'f> {
         }
         let (name, suffix) = (name.as_encoded_bytes(), self.suffix.as_encoded_bytes());
         let stem = name.strip_suffix(suffix).filter(|stem| !matches!(*stem, b"" | b"." | b".."))?;
-        os_str_between(stem, name)
+        front_of_name(stem)
+    }
+
+    /// The error for a source whose name lacks the suffix.
+    pub(super) fn suffix_missing(&self) -> Error {
+        Error::SuffixMissing(self.suffix.to_string_lossy().into_owned())
     }
 
     /// Puts the output's name for a source called `name` into `output`; false if a suffix is missing.
@@ -233,15 +238,15 @@ impl<'f> Job<'f> {
     }
 }
 
-/// `stem` (the front of `whole`) as a name again.
+/// The front of a name, as a name again.
 #[cfg(unix)]
-fn os_str_between<'n>(stem: &'n [u8], _whole: &'n [u8]) -> Option<&'n OsStr> {
+fn front_of_name(stem: &[u8]) -> Option<&OsStr> {
     Some(std::os::unix::ffi::OsStrExt::from_bytes(stem))
 }
 
 /// Where names are not bytes, only those that are text can lose a suffix.
 #[cfg(not(unix))]
-fn os_str_between<'n>(stem: &'n [u8], _whole: &'n [u8]) -> Option<&'n OsStr> {
+fn front_of_name(stem: &[u8]) -> Option<&OsStr> {
     std::str::from_utf8(stem).ok().map(OsStr::new)
 }
 
@@ -256,7 +261,7 @@ mod tests {
         let key = Keyset::generate(Template::default()).unwrap();
         let format = Format::tink(key, Backend::best()).unwrap();
         let job = |work| Job { suffix: ".enc".into(), ..Job::new(work, None) };
-        for opening in [Work::Decrypt(&format), Work::Verify(&format)] {
+        for opening in [Work::Decrypt(format.clone()), Work::Verify(format.clone())] {
             let opening = job(opening);
             for name in [".enc", "..enc", "...enc", "a.txt"] {
                 assert_eq!(opening.names_output(OsStr::new(name)), None, "{name}");
@@ -265,7 +270,10 @@ mod tests {
                 assert_eq!(opening.names_output(OsStr::new(name)), Some(plaintext.into()), "{name}");
             }
         }
-        assert_eq!(job(Work::Encrypt(&format)).names_output(OsStr::new(".enc")), Some(".enc.enc".into()));
+        assert_eq!(
+            job(Work::Encrypt(format.clone())).names_output(OsStr::new(".enc")),
+            Some(".enc.enc".into())
+        );
         assert_eq!(job(Work::Copy).names_output(OsStr::new(".enc")), Some(".enc".into()));
     }
 }

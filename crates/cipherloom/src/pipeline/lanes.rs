@@ -6,16 +6,18 @@
 
 use super::input::Input;
 use super::output::Output;
-use super::worker::{Ended, Run, Worker};
+use super::tally::Ended;
+use super::worker::{Run, Worker};
 use crate::Error;
-use crate::format::{Format, Stream, pad};
+use crate::engine::{CbcPiece, MOST_PIECES, encrypt_pieces};
+use crate::format::{LastSegment, Layout, pad};
 use crate::plan::{LANE_LEN, Task};
-use cipherloom_kernels::{Aes, CbcStream};
-use std::array;
+use crate::segments::Sealing;
 use std::ops::Range;
 
-/// The most pieces in one round.
-pub(super) const MOST_PIECES: usize = 64;
+/// How a lane cuts its entry.
+const PIECES: Layout =
+    Layout { header: 0, segment: LANE_LEN as u32, overhead: 0, first_deficit: 0, last: LastSegment::Padded };
 
 const BLOCK: usize = 16;
 const LINE: usize = 64;
@@ -30,14 +32,13 @@ struct Lane {
     entry: u32,
     input: Input,
     output: Output,
-    stream: Stream,
-    chain: [u8; BLOCK],
-    header: [u8; BLOCK],
-    header_len: usize,
+    sealing: Sealing,
+    /// The ciphertext block in front of the next piece.
+    before: [u8; BLOCK],
     /// Plaintext bytes that are through.
     done: u64,
     written: u64,
-    /// Where this round's piece stands in the buffer, header included.
+    /// Where this round's piece is in the buffer, header included.
     piece: Range<usize>,
     /// Where its part to encrypt begins.
     body: usize,
@@ -45,15 +46,11 @@ struct Lane {
     is_last: bool,
 }
 
-/// The entries that a worker has yet to take from the queue, one by one.
-struct Supply {
-    order: Range<u32>,
-}
-
 pub(super) fn work(worker: &mut Worker<'_>) {
     let slots = worker.run.plan.slots.min(MOST_PIECES);
     let mut lanes: [Option<Lane>; MOST_PIECES] = [const { None }; MOST_PIECES];
-    let mut supply = Supply { order: 0..0 };
+    // Entries of the task that was taken last.
+    let mut supply = 0..0;
     while !worker.run.observer.is_stopped() {
         let mut filled = 0;
         let mut through = 0;
@@ -99,19 +96,19 @@ pub(super) fn work(worker: &mut Worker<'_>) {
     }
 }
 
-/// The next entry of the queue that can be opened; those that cannot, or are to be skipped, are told. `own`: the bytes
-/// that this worker's lanes have to go.
-fn next_lane(worker: &mut Worker<'_>, supply: &mut Supply, filled: usize, own: u64) -> Option<Lane> {
+/// The next entry of the queue that can be opened; those that cannot, or are to be skipped, are reported. `own`: the
+/// bytes that this worker's lanes have still to do.
+fn next_lane(worker: &mut Worker<'_>, supply: &mut Range<u32>, filled: usize, own: u64) -> Option<Lane> {
     // Nothing is opened that could not be read in this round.
     if filled + LANE_LEN + AROUND > worker.run.plan.buffer_len {
         return None;
     }
     loop {
-        let position = match supply.order.next() {
+        let position = match supply.next() {
             Some(position) => position,
             None => match worker.run.queue.take_share(own, |task| bytes_of(worker.run, task))? {
                 Task::Entries(range) => {
-                    supply.order = range.clone();
+                    *supply = range.clone();
                     continue;
                 }
                 Task::Part { .. } => unreachable!("chained entries are never cut"),
@@ -124,7 +121,7 @@ fn next_lane(worker: &mut Worker<'_>, supply: &mut Supply, filled: usize, own: u
             Err(error) => Err(error),
         };
         worker.run.queue.count_through(worker.run.tree.entries[entry as usize].size);
-        worker.tell(entry, ended);
+        worker.run.tally.end_entry(entry, ended);
     }
 }
 
@@ -140,21 +137,17 @@ fn bytes_of(run: Run<'_>, task: &Task) -> u64 {
 }
 
 fn open(worker: &mut Worker<'_>, entry: u32) -> Result<Option<Lane>, Error> {
-    let format: &Format = worker.run.job.work.sealing().expect("lanes encrypt");
+    let format = worker.run.job.work.sealing().expect("lanes encrypt");
     let Some((input, output)) = worker.open(entry)? else { return Ok(None) };
-    let mut header = [0; BLOCK];
-    let header_len = format.layout().header as usize;
-    let stream = format.seal_stream(&worker.buffers.associated_data, &mut header[..header_len])?;
-    let (_, chain) = stream.chain().expect("a chained format");
+    let sealing = Sealing::begin(format, &worker.buffers.associated_data)?;
+    let (_, before) = sealing.stream.chain().expect("a chained format");
     let output = output.expect("encryption writes");
     Ok(Some(Lane {
         entry,
         input,
         output,
-        stream,
-        chain,
-        header,
-        header_len,
+        sealing,
+        before,
         done: 0,
         written: 0,
         piece: 0..0,
@@ -172,14 +165,15 @@ impl Lane {
     /// Reads this round's piece to `buffer[at..]`: the header in front of the first, padding behind the last. Returns how
     /// many bytes of plaintext it has.
     fn read(&mut self, worker: &mut Worker<'_>, at: usize) -> Result<usize, Error> {
-        self.is_last = self.rest() < LANE_LEN;
+        self.is_last = PIECES.segments(self.rest() as u64) == 1;
         let len = self.rest().min(LANE_LEN);
-        let lead = if self.done == 0 { self.header_len } else { 0 };
-        // The place that is read to stands at the border of a cache line (see `Buffer::aligned_at`), and pieces that
-        // are a power of two long do not stand that far apart: their lanes would all fall into one set of the cache.
+        let header = self.sealing.lead(self.done);
+        let lead = header.len();
+        // Reads go to the beginning of a cache line (see `Buffer::aligned_at`). Pieces are a power of two long, but do not
+        // begin that far apart, or all lanes would fall into one set of the cache.
         let at = (at + lead + LINE).next_multiple_of(LINE) - lead;
         let buffer = &mut worker.buffers.main.first(at + lead + len + BLOCK + 1)?[at..];
-        buffer[..lead].copy_from_slice(&self.header[..lead]);
+        buffer[..lead].copy_from_slice(header);
         self.input.read(&mut buffer[lead..], len, self.done)?;
         let sealed = if self.is_last { pad(&mut buffer[lead..], len) } else { len };
         self.body = at + lead;
@@ -192,34 +186,14 @@ impl Lane {
 
 /// Encrypts every lane's piece in place, interleaved where they share a key.
 fn encrypt(buffer: &mut [u8], lanes: &mut [Option<Lane>]) {
-    let mut streams: [CbcStream<'_>; MOST_PIECES] =
-        array::from_fn(|_| CbcStream { chain: [0; 16], buffer: &mut [] });
-    let mut ciphers: [Option<&Aes>; MOST_PIECES] = [None; MOST_PIECES];
-    let mut count = 0;
-    let mut rest = buffer;
-    let mut start = 0;
-    for lane in lanes.iter().flatten().filter(|lane| !lane.piece.is_empty()) {
-        let (_, tail) = rest.split_at_mut(lane.body - start);
-        let (body, tail) = tail.split_at_mut(lane.piece.end - lane.body);
-        streams[count] = CbcStream { chain: lane.chain, buffer: body };
-        ciphers[count] = lane.stream.chain().map(|(aes, _)| aes);
-        count += 1;
-        rest = tail;
-        start = lane.piece.end;
-    }
-    let Some(first) = ciphers[0] else { return };
-    if ciphers[..count].iter().flatten().all(|aes| std::ptr::eq(*aes, first)) {
-        first.cbc_encrypt_lanes(&mut streams[..count]);
-    } else {
-        for (aes, stream) in ciphers.iter().flatten().zip(&mut streams) {
-            aes.cbc_encrypt(&mut stream.chain, stream.buffer);
-        }
-    }
-    let chains: [[u8; BLOCK]; MOST_PIECES] = array::from_fn(|i| streams[i].chain);
     let active = lanes.iter_mut().flatten().filter(|lane| !lane.piece.is_empty());
-    for (lane, chain) in active.zip(chains) {
-        lane.chain = chain;
-    }
+    encrypt_pieces(
+        buffer,
+        active.map(|Lane { sealing, before, piece, body, .. }| {
+            let (aes, _) = sealing.stream.chain().expect("a chained format");
+            CbcPiece { aes, chain: before, body: *body..piece.end }
+        }),
+    );
 }
 
 /// Writes a lane's piece, and commits its entry if that was the last one.
@@ -242,6 +216,7 @@ fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane>, result: Result<(), Erro
     let Lane { entry, input, output, written, .. } = lane;
     let ended = result
         .and_then(|()| input.check_unchanged(false))
-        .and_then(|()| worker.name_and_commit(entry, output, written));
-    worker.tell(entry, ended);
+        .and_then(|()| worker.name_output(entry))
+        .and_then(|()| worker.commit_output(entry, output, written));
+    worker.run.tally.end_entry(entry, ended);
 }

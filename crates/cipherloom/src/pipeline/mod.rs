@@ -9,68 +9,55 @@
 //! entries are cut into ranges of segments that any worker may take. An output gets its name only when it is
 //! complete. One entry's failure is told and counted, and the others go on.
 
-mod buffers;
+mod armor;
 mod collisions;
 mod destination;
 mod draft;
 mod folders;
-mod giving_up;
-mod goal;
 mod in_place;
 mod input;
 mod job;
 mod key_file;
 mod lanes;
+mod links;
 mod other_key;
 mod output;
-mod passage;
 mod pieces;
 mod published;
 mod queue;
-mod range;
-mod replaced_key;
-mod shared;
 mod single;
-mod source_file;
-mod span;
-mod spread;
 mod stable;
 mod tally;
 mod to_file;
 mod translation;
 mod worker;
-mod workers;
 
 pub use destination::check;
 pub use draft::Draft;
-pub use giving_up::{GivingUp, Verdict};
 pub use in_place::is_in_place;
+pub use input::{SourceFile, open_file, open_file_below, read_up_to};
 pub use job::{IfExists, Job, Links, Work};
-pub use key_file::write_key_file;
-pub use other_key::{find_other_key, find_other_key_by};
+pub use key_file::{replace_key_file, write_key_file};
+pub use other_key::find_other_key_by;
 #[cfg(unix)]
 pub use output::accept_writes;
 pub use pieces::{Pieces, Workspace};
 pub use published::Published;
-pub use range::{SealedFile, open_range};
-pub use replaced_key::replace_key_file;
 pub use single::translate_stream;
-pub use source_file::{SourceFile, open_file, open_file_below};
 pub use stable::{make_folders, sync_folders, sync_parents};
+pub use tally::{Ended, Entries, Tally};
 pub use to_file::translate_to_file;
-pub use workers::{on_watched_workers, on_workers};
 
 use crate::Error;
+use crate::engine::Workers;
 use crate::plan::Plan;
-use crate::report::{Event, Observer, Outcome, Summary};
+use crate::report::{Observer, Report};
 use crate::tree::Tree;
 use collisions::Collisions;
-use giving_up::Watched;
 use queue::Queue;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use tally::Tally;
-use worker::{Run, Worker};
+use worker::{Run, TreeEntries, Worker};
 
 /// Carries out `plan` for `tree`. Returns when every entry has ended, well or not.
 ///
@@ -79,22 +66,26 @@ use worker::{Run, Worker};
 ///
 /// # Errors
 /// If nothing could be started at all: [`Error::PlanMismatch`] for a plan of another tree or job; the destination cannot
-/// be made, or source and destination contain each other.
+/// be made; as [`check`], but for [`Error::OtherKey`]. [`Error::Internal`] if a worker panicked.
 /// What goes wrong with single entries is told to `observer` and counted in the summary.
-pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> Result<Summary, Error> {
+pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Result<Report, Error> {
     let start = Instant::now();
     plan.check_fits(tree.entries.len(), &job.work.request())?;
-    let tally = Tally::default();
-    for unlisted in &tree.unlisted {
-        tally.fail_one();
-        let outcome = Outcome::Failed(&unlisted.error);
-        observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
-    }
+    destination::refuse_contradictions(tree, job)?;
     let in_place = is_in_place(tree, job);
-    let job = &if in_place { in_place::settings(job) } else { job.clone() };
-    let giving_up = GivingUp::default();
-    let watched = Watched { observer, giving_up: &giving_up };
-    let outputs = destination::prepare(tree, job, &tally, &watched)?;
+    // In place, outputs replace the only copy, and links are there already.
+    let mut job = job.clone();
+    if in_place {
+        (job.durable, job.links, job.preserve_modes) = (true, Links::Skip, true);
+    }
+    let job = &job;
+    let entries = TreeEntries { tree, job };
+    let workers = Workers::new(plan.threads, observer);
+    let tally = Tally::new(&entries, &workers);
+    for unlisted in &tree.unlisted {
+        tally.fail_other(&unlisted.path, None, &unlisted.error);
+    }
+    let outputs = destination::prepare(tree, job, &tally)?;
     let queue = Queue::new(plan);
     let collisions = Collisions::new(tree.entries.len());
     let none = BTreeMap::new();
@@ -107,35 +98,28 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job<'_>, observer: &dyn Observer) -> 
         queue: &queue,
         tally: &tally,
         collisions: &collisions,
-        giving_up: &giving_up,
         shared_folders,
-        observer: &watched,
+        observer: &tally,
     };
-    // Whoever can stop the run may be able to do so from this thread only, so it goes on asking.
-    on_watched_workers(plan.threads, &|| Worker::new(run).work(), &|| {
-        watched.is_stopped();
-    });
-    for (index, error) in giving_up.held() {
-        run.tell(index, &Err(error));
-    }
-    if watched.is_stopped() {
+    let all_ended = workers.run(&|| Worker::new(run).work());
+    tally.release_held();
+    let found = tree.entries.len() as u64;
+    if tally.is_stopped() {
         if let Some(outputs) = &outputs {
             if in_place {
                 // The folders are nobody's draft: what a stopped run replaced in them is there to stay.
-                destination::finish(tree, job, outputs, &tally, &watched);
+                destination::finish(tree, job, outputs, &tally);
             } else {
                 destination::close_again(tree, outputs);
             }
         }
-        let mut summary = tally.summary(0, start.elapsed().as_secs_f64());
-        if giving_up.has_given_up() {
-            summary.untried = (tree.entries.len() as u64).saturating_sub(tally.ended());
-        }
-        return Ok(summary);
+        // A panic stops the run too.
+        all_ended?;
+        return Ok(Report { seconds: start.elapsed().as_secs_f64(), ..tally.report(found) });
     }
-    let links = destination::copy_links(tree, job, outputs.as_ref(), &tally, &watched);
+    let links = links::copy_links(tree, job, outputs.as_ref(), &tally);
     if let Some(outputs) = &outputs {
-        destination::finish(tree, job, outputs, &tally, &watched);
+        destination::finish(tree, job, outputs, &tally);
     }
-    Ok(tally.summary(links, start.elapsed().as_secs_f64()))
+    Ok(Report { links, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
 }

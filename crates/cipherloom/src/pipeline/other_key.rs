@@ -18,19 +18,19 @@ const FILES_OF_A_FOLDER: usize = 4;
 /// How many names are looked at to find these.
 const NAMES: usize = 10_000;
 
+/// As [`find_other_key_by`], for a job over `tree`.
+pub(super) fn find_other_key(tree: &Tree, job: &Job) -> Option<PathBuf> {
+    find_other_key_by(job, &|relative| is_output(tree, job, relative))
+}
+
 /// Looks for a file in the job's destination that is encrypted, will stay there, and does not open with the keys that
-/// this job encrypts with. A sample of the files is opened, 16 at most.
+/// this job encrypts with. A sample of the files is opened, 16 at most. `is_output` says whether the job has an output of
+/// this name.
 ///
 /// `None` also where nothing can be told: the job does not encrypt, its format is not authenticated, or the destination
 /// does not exist or cannot be read.
 #[must_use]
-pub fn find_other_key(tree: &Tree, job: &Job<'_>) -> Option<PathBuf> {
-    find_other_key_by(job, &|relative| is_output(tree, job, relative))
-}
-
-/// As [`find_other_key`], for a job whose sources are not listed: `is_output` says whether it has an output of this name.
-#[must_use]
-pub fn find_other_key_by(job: &Job<'_>, is_output: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
+pub fn find_other_key_by(job: &Job, is_output: &dyn Fn(&Path) -> bool) -> Option<PathBuf> {
     let begin_len = job.other_key_begin_len()?;
     let root = job.destination.as_deref()?;
     let files = match &job.single_name {
@@ -82,7 +82,7 @@ fn begin(path: &Path, len: u64) -> io::Result<(Vec<u8>, u64)> {
 }
 
 /// The rule, for folders and stores alike.
-impl Job<'_> {
+impl Job {
     /// How many bytes from the start of an output [`Job::is_under_other_key`] wants to see; `None` if this job makes none
     /// of which the key could be told.
     #[must_use]
@@ -125,14 +125,14 @@ impl Job<'_> {
 }
 
 /// What an output at this path binds, if it binds its path: the plaintext's path, `/` between folders.
-fn bound_path(relative: &Path, job: &Job<'_>) -> Vec<u8> {
+fn bound_path(relative: &Path, job: &Job) -> Vec<u8> {
     let parts: Vec<&[u8]> = relative.iter().map(|part| part.as_encoded_bytes()).collect();
     let path = parts.join(&b'/');
     path.strip_suffix(job.suffix.as_encoded_bytes()).unwrap_or(&path).to_vec()
 }
 
 /// Whether the job has an output of this name.
-fn is_output(tree: &Tree, job: &Job<'_>, relative: &Path) -> bool {
+fn is_output(tree: &Tree, job: &Job, relative: &Path) -> bool {
     if job.single_name.is_some() {
         return true;
     }
@@ -149,10 +149,11 @@ mod tests {
     use crate::format::Format;
     use crate::key::{Keyset, RawKey, Template};
     use crate::pipeline::job::Work;
-    use crate::{Machine, Selection, Unobserved};
+    use crate::{machine::Machine, report::Unobserved, tree::Selection};
 
     fn tink() -> Format {
-        Format::tink(Keyset::generate(Template::Aes256GcmHkdf4Kb).unwrap(), crate::Backend::best()).unwrap()
+        Format::tink(Keyset::generate(Template::Aes256GcmHkdf4Kb).unwrap(), crate::machine::Backend::best())
+            .unwrap()
     }
 
     struct Trees {
@@ -170,16 +171,19 @@ mod tests {
             let (tree, mut job) = trees.job(format, IfExists::Fail);
             job.bind_path = bind_path;
             let plan = job.plan(&tree, &Machine::detect(crate::machine::Calibration::default()), None);
-            let summary = crate::run(&tree, &plan, &job, &Unobserved).unwrap();
+            let summary = crate::pipeline::run(&tree, &plan, &job, &Unobserved).unwrap();
             assert_eq!(summary.files, 2);
             trees
         }
 
-        fn job<'f>(&self, format: &'f Format, if_exists: IfExists) -> (Tree, Job<'f>) {
+        fn job(&self, format: &Format, if_exists: IfExists) -> (Tree, Job) {
             let tree = Tree::list(&self.folder.path().join("source"), &Selection::default()).unwrap();
             let destination = Some(self.folder.path().join("sealed"));
-            let job =
-                Job { if_exists, suffix: ".enc".into(), ..Job::new(Work::Encrypt(format), destination) };
+            let job = Job {
+                if_exists,
+                suffix: ".enc".into(),
+                ..Job::new(Work::Encrypt(format.clone()), destination)
+            };
             (tree, job)
         }
 

@@ -82,7 +82,7 @@ impl Output {
         naming: Naming<'_>,
         attributes: &Attributes,
         granted: &mut Granted,
-        job: &Job<'_>,
+        job: &Job,
     ) -> Result<bool, Error> {
         // Before the time is set: what is written late may change it.
         self.accept_writes()?;
@@ -104,7 +104,7 @@ impl Output {
         if job.durable {
             self.sync()?;
         }
-        folder.name_checked(self, naming.name, job.existing(), naming.may_replace)?;
+        folder.name(self, naming.name, job.existing(), naming.may_replace)?;
         Ok(all_taken)
     }
 }

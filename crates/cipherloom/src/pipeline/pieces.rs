@@ -5,72 +5,59 @@
 //!                        └─> any thread, any range of segments, in any order
 //! ```
 
-use super::buffers::{Buffers, no_memory};
 use super::job::Work;
-use super::translation::{Ends, Translation};
+use super::translation::{Buffers, Ends, Translation};
 use crate::Error;
 use crate::plan::{Operation, RUN_LEN};
 use crate::report::Unobserved;
+use crate::segments::no_memory;
 use std::cell::RefCell;
 use std::ops::Range;
 use zeroize::Zeroizing;
 
-/// A worker's buffers for [`Pieces`], used for any number of streams, wiped when dropped.
-#[derive(Debug)]
+/// A worker's buffers for [`Pieces`], small until they are used, for any number of streams, wiped when dropped.
+#[derive(Debug, Default)]
 pub struct Workspace(Buffers);
-
-impl Workspace {
-    /// Small until it is used.
-    #[must_use]
-    pub fn new() -> Workspace {
-        Workspace(Buffers::new(0, 0))
-    }
-}
-
-impl Default for Workspace {
-    fn default() -> Workspace {
-        Workspace::new()
-    }
-}
 
 /// One stream's derived keys and lengths.
 ///
 /// ```
 /// use cipherloom::key::{Keyset, Template};
-/// use cipherloom::{Backend, Format, Pieces, Work, Workspace};
+/// use cipherloom::internal::{Pieces, Work, Workspace};
+/// use cipherloom::{Format, machine::Backend};
 ///
 /// # fn main() -> Result<(), cipherloom::Error> {
 /// let format = Format::tink(Keyset::generate(Template::default())?, Backend::best())?;
-/// let mut workspace = Workspace::new();
-/// let through = |work, source: &[u8], workspace: &mut Workspace| {
+/// let mut workspace = Workspace::default();
+/// let through = |work: &Work, source: &[u8], workspace: &mut Workspace| {
 ///     let pieces = Pieces::begin(work, b"", source.len() as u64, source, workspace)?;
 ///     pieces.translate(0..pieces.segments(), source, workspace)
 /// };
-/// let sealed = through(Work::Encrypt(&format), b"a bright cold day", &mut workspace)?;
-/// assert_eq!(**through(Work::Decrypt(&format), &sealed, &mut workspace)?, *b"a bright cold day");
+/// let sealed = through(&Work::Encrypt(format.clone()), b"a bright cold day", &mut workspace)?;
+/// assert_eq!(**through(&Work::Decrypt(format.clone()), &sealed, &mut workspace)?, *b"a bright cold day");
 /// # Ok(())
 /// # }
 /// ```
 pub struct Pieces {
     translation: Translation,
-    source_len: u64,
 }
 
 impl Pieces {
-    /// How many bytes of a source [`Pieces::begin`] wants to see: 0 if it is not encrypted.
+    /// How many bytes of a source [`Pieces::begin`] wants to see, as far as the first of them (`begin`) tell: 0 if it is not
+    /// encrypted. Once they are there, they may show that more are wanted.
     #[must_use]
-    pub fn head_len(work: Work<'_>) -> usize {
-        work.opening().map_or(0, |format| format.head_len())
+    pub fn head_len(work: &Work, begin: &[u8]) -> usize {
+        work.opening().map_or(0, |format| format.head_len(begin))
     }
 
     /// Derives the keys of a stream whose source has `source_len` bytes. `head`: the first [`Pieces::head_len`] of them
     /// or more, or all.
     ///
     /// # Errors
-    /// As [`crate::Format::open_stream`] and [`crate::Format::seal_stream`]; [`Error::ImpossibleLength`];
+    /// If the source is not in its format, no key opens it, or no stream has its length ([`Error::ImpossibleLength`]);
     /// [`Error::Chained`] for encryption in a format without independent segments (CBC).
     pub fn begin(
-        work: Work<'_>,
+        work: &Work,
         associated_data: &[u8],
         source_len: u64,
         head: &[u8],
@@ -82,8 +69,8 @@ impl Pieces {
         // Keys are tried on a copy of the first segment, of which no more than this is there.
         let scratch_len = if work.opening().is_some() { head.len() } else { 0 };
         let scratch = workspace.0.second.first(scratch_len)?;
-        let translation = Translation::begin(work, source_len, associated_data, head, scratch)?;
-        Ok(Pieces { translation, source_len })
+        let translation = Translation::begin(work, RUN_LEN, source_len, associated_data, head, scratch)?;
+        Ok(Pieces { translation })
     }
 
     /// How many segments there are: the output's if it is encrypted, else the source's.
@@ -99,10 +86,8 @@ impl Pieces {
     }
 
     /// Which bytes of the source the segments in `range` (not empty) are made of.
-    ///
-    /// # Errors
-    /// [`Error::ImpossibleLength`].
-    pub fn source_range(&self, range: &Range<u64>) -> Result<Range<u64>, Error> {
+    #[must_use]
+    pub fn source_range(&self, range: &Range<u64>) -> Range<u64> {
         self.translation.source_range(range)
     }
 
@@ -110,38 +95,35 @@ impl Pieces {
     /// part of the output, which is empty when verifying. Pieces of consecutive ranges make the whole output.
     ///
     /// # Errors
-    /// As [`crate::Format::open_stream`] and [`crate::format::Stream::open_segment`]; [`Error::SourceShrank`] if `source`
-    /// is too short.
+    /// If a segment of the source is not authentic; [`Error::SourceShrank`] if `source` is too short.
     pub fn translate(
         &self,
         range: Range<u64>,
         source: &[u8],
         workspace: &mut Workspace,
     ) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let start = self.source_range(&range)?.start;
+        let start = self.source_range(&range).start;
         let discards = self.translation.operation == Operation::Verify;
         // Overhead is small; what an output needs beyond this room is copied once more.
         let room = if discards { 0 } else { source.len() + source.len() / 64 + RUN_LEN / 64 };
         let mut output = Vec::new();
         output.try_reserve_exact(room).map_err(no_memory)?;
         let output = RefCell::new(Zeroizing::new(output));
-        let memory = Memory { source, start, source_len: self.source_len, output: &output };
+        let memory = Memory { source, start, output: &output };
         self.translation.advance(&memory, range, &mut workspace.0, 0, &Unobserved)?;
         Ok(output.into_inner())
     }
 }
 
-/// Both ends of a piece: runs come in order, so what they write is what stands behind what they wrote.
+/// Both ends of a piece. Runs come in order, so each output follows the one before.
 struct Memory<'m> {
     source: &'m [u8],
     start: u64,
-    source_len: u64,
     output: &'m RefCell<Zeroizing<Vec<u8>>>,
 }
 
 impl Ends for Memory<'_> {
     fn read(&self, buffer: &mut [u8], len: usize, offset: u64) -> Result<(), Error> {
-        debug_assert!(offset + len as u64 <= self.source_len, "a run lies within its source");
         let from = offset.checked_sub(self.start).and_then(|from| usize::try_from(from).ok());
         let bytes = from.and_then(|from| self.source.get(from..from.checked_add(len)?));
         buffer[..len].copy_from_slice(bytes.ok_or(Error::SourceShrank)?);
@@ -167,14 +149,14 @@ mod tests {
     }
 
     /// In pieces of `step` segments, each from exactly the bytes that it asks for.
-    fn translate(work: Work<'_>, source: &[u8], step: u64) -> Result<Vec<u8>, Error> {
-        let mut workspace = Workspace::new();
-        let head = &source[..Pieces::head_len(work).min(source.len())];
+    fn translate(work: &Work, source: &[u8], step: u64) -> Result<Vec<u8>, Error> {
+        let mut workspace = Workspace::default();
+        let head = &source[..Pieces::head_len(work, source).min(source.len())];
         let pieces = Pieces::begin(work, b"path", source.len() as u64, head, &mut workspace)?;
         let mut output = Vec::new();
         for start in (0..pieces.segments()).step_by(usize::try_from(step).unwrap()) {
             let range = start..pieces.segments().min(start + step);
-            let wanted = pieces.source_range(&range)?;
+            let wanted = pieces.source_range(&range);
             let bytes = &source[wanted.start as usize..wanted.end as usize];
             output.extend_from_slice(&pieces.translate(range, bytes, &mut workspace)?);
         }
@@ -194,14 +176,23 @@ mod tests {
             for len in [0, 1, 4000, 4096, 16_384, 70_000] {
                 let plaintext: Vec<u8> = (0..len).map(|index| (index % 251) as u8).collect();
                 for step in [1, 3, 1000] {
-                    let sealed = translate(Work::Encrypt(first), &plaintext, step).unwrap();
-                    let resealed = translate(Work::Rekey { from: first, to: second }, &sealed, step).unwrap();
-                    assert_eq!(translate(Work::Decrypt(second), &resealed, step).unwrap(), plaintext);
-                    assert_eq!(translate(Work::Verify(second), &resealed, step).unwrap(), b"");
-                    assert_eq!(translate(Work::Copy, &plaintext, step).unwrap(), plaintext);
+                    let sealed = translate(&Work::Encrypt(first.clone()), &plaintext, step).unwrap();
+                    let resealed =
+                        translate(&Work::Rekey { from: first.clone(), to: second.clone() }, &sealed, step)
+                            .unwrap();
+                    assert_eq!(
+                        translate(&Work::Decrypt(second.clone()), &resealed, step).unwrap(),
+                        plaintext
+                    );
+                    assert_eq!(translate(&Work::Verify(second.clone()), &resealed, step).unwrap(), b"");
+                    assert_eq!(translate(&Work::Copy, &plaintext, step).unwrap(), plaintext);
                     let mut damaged = sealed.clone();
                     *damaged.last_mut().unwrap() ^= 1;
-                    assert!(translate(Work::Verify(first), &damaged, step).unwrap_err().is_authentication());
+                    assert!(
+                        translate(&Work::Verify(first.clone()), &damaged, step)
+                            .unwrap_err()
+                            .is_authentication()
+                    );
                 }
             }
         }
@@ -212,7 +203,7 @@ mod tests {
         let key = RawKey::parse(&[7; 16]).unwrap();
         let policy = crate::format::IvPolicy::Prefixed;
         let format = Format::raw(crate::format::Cipher::Aes128Cbc, &key, policy, Backend::Soft).unwrap();
-        let begun = Pieces::begin(Work::Encrypt(&format), b"", 4, b"text", &mut Workspace::new());
+        let begun = Pieces::begin(&Work::Encrypt(format.clone()), b"", 4, b"text", &mut Workspace::default());
         assert!(matches!(begun, Err(Error::Chained)));
     }
 }

@@ -4,7 +4,6 @@
 use super::draft::{Draft, divide};
 use super::folders::{Identity, Target};
 use crate::Error;
-use crate::error::RunFault;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -25,7 +24,7 @@ impl Published {
     /// Gives a complete draft its name, as [`Draft::publish`] does, but never that of another output of this run.
     ///
     /// # Errors
-    /// [`RunFault::NameCollision`]; as [`Draft::publish`].
+    /// [`Error::NameCollision`]; as [`Draft::publish`].
     pub fn publish(&self, draft: Draft) -> Result<(), Error> {
         draft.output.accept_writes()?;
         let Draft { output, root, below, name, if_exists } = draft;
@@ -34,7 +33,7 @@ impl Published {
         // One at a time: no two see the same name free.
         let mut outputs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         outputs.check(&folder, &root, &relative, &name)?;
-        folder.name(output, &name, if_exists.into())?;
+        folder.name(output, &name, if_exists.into(), &|| Ok(()))?;
         outputs.note(&folder, &root, &relative, &name);
         Ok(())
     }
@@ -42,7 +41,7 @@ impl Published {
     /// Fails if `relative` below `root` names an output of this run that bears another name.
     ///
     /// # Errors
-    /// [`RunFault::NameCollision`].
+    /// [`Error::NameCollision`].
     pub fn check(&self, root: &Path, relative: &Path) -> Result<(), Error> {
         let Some((folder, name)) = open(root, relative) else { return Ok(()) };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).check(&folder, root, relative, name)
@@ -81,7 +80,7 @@ impl Outputs {
         match by_identity.or_else(by_case) {
             Some(other) => {
                 let other = other.strip_prefix(root).unwrap_or(other).to_string_lossy().into_owned();
-                Err(Error::Run(RunFault::NameCollision { other }))
+                Err(Error::NameCollision { other })
             }
             None => Ok(()),
         }
@@ -130,8 +129,7 @@ mod tests {
             draft.write_at(name.as_bytes(), 0).unwrap();
             published.publish(draft)
         };
-        let is_collision =
-            |result| matches!(result, Err(Error::Run(RunFault::NameCollision { other })) if other == "Book");
+        let is_collision = |result| matches!(result, Err(Error::NameCollision { other }) if other == "Book");
         fs::write(root.join("old"), b"").unwrap();
         assert!(published.finds(root, Path::new("old")).unwrap());
         assert!(!published.finds(root, Path::new("new")).unwrap());

@@ -1,8 +1,10 @@
 //! The queue: the plan's tasks, taken in order by whichever worker is free. One atomic addition a task; nobody waits.
 
-use super::shared::Shared;
+use super::translation::Passage;
+use crate::Error;
 use crate::plan::{Plan, Task};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 pub(super) struct Queue<'p> {
     plan: &'p Plan,
@@ -43,6 +45,86 @@ impl<'p> Queue<'p> {
     }
 }
 
+/// An entry that several workers share: whoever takes the first part opens it, whoever ends the last part commits it, and the
+/// first failure ends it for all.
+#[derive(Default)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    ended_parts: AtomicU32,
+    written: AtomicU64,
+}
+
+#[derive(Default)]
+enum State {
+    #[default]
+    Untouched,
+    Open(Arc<Passage>),
+    /// Nothing more to do: told already, or its output was there.
+    Closed,
+    /// With the part that failed. The lowest one's reason is told: only the first segment can tell a wrong key from
+    /// damage.
+    Failed(u32, Error),
+}
+
+/// What the last worker finds when all parts have ended.
+#[expect(clippy::large_enum_variant, reason = "moved once for each shared entry")]
+pub(super) enum Ending {
+    Complete { passage: Passage, written: u64 },
+    Failed(Error),
+    Closed,
+}
+
+impl Shared {
+    /// The passage, opened by `open` if nobody has; `None` if there is nothing (more) to do. `open` returns `None` if
+    /// the entry is to be skipped.
+    pub(super) fn passage(
+        &self,
+        open: impl FnOnce() -> Result<Option<Passage>, Error>,
+    ) -> Option<Arc<Passage>> {
+        let mut state = self.lock();
+        if matches!(*state, State::Untouched) {
+            *state = match open() {
+                Ok(Some(passage)) => State::Open(Arc::new(passage)),
+                Ok(None) => State::Closed,
+                Err(error) => State::Failed(0, error),
+            };
+        }
+        match &*state {
+            State::Open(passage) => Some(Arc::clone(passage)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn fail(&self, part: u32, error: Error) {
+        let mut state = self.lock();
+        if !matches!(*state, State::Failed(earlier, _) if earlier <= part) {
+            *state = State::Failed(part, error);
+        }
+    }
+
+    /// Ends one of `parts` parts, which wrote `written` bytes; the last one gets the ending. The caller has
+    /// dropped its share of the passage.
+    pub(super) fn end_part(&self, parts: u32, written: u64) -> Option<Ending> {
+        self.written.fetch_add(written, Ordering::Relaxed);
+        // Acquire and release: the last one sees all that the others wrote.
+        if self.ended_parts.fetch_add(1, Ordering::AcqRel) + 1 < parts {
+            return None;
+        }
+        Some(match std::mem::replace(&mut *self.lock(), State::Closed) {
+            State::Open(passage) => match Arc::try_unwrap(passage) {
+                Ok(passage) => Ending::Complete { passage, written: self.written.load(Ordering::Relaxed) },
+                Err(_) => unreachable!("every other part has dropped its share"),
+            },
+            State::Failed(_, error) => Ending::Failed(error),
+            State::Untouched | State::Closed => Ending::Closed,
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,18 +133,20 @@ mod tests {
     use cipherloom_kernels::Backend;
     use std::num::NonZeroUsize;
 
+    fn machine() -> Machine {
+        Machine { backend: Backend::Soft, open_files: 4096, ..Machine::detect(Calibration::default()) }
+    }
+
     /// How many entries of these sizes each worker has in flight when, one after the other, all have filled their lanes.
     fn taken(sizes: &[u64], threads: usize) -> Vec<usize> {
         let request = Request {
             operation: Operation::Encrypt,
             threads: NonZeroUsize::new(threads),
-            backend: Backend::Soft,
             cipher: CipherCost::CbcChain,
             key_iterations: 0,
             largest_segment: 1 << 20,
-            open_files: 4096,
         };
-        let plan = Plan::new(sizes, &Machine::detect(Calibration::default()), &request);
+        let plan = Plan::new(sizes, &machine(), &request);
         let queue = Queue::new(&plan);
         let bytes_of = |task: &Task| match task {
             Task::Entries(range) => range.clone().map(|i| sizes[plan.order[i as usize] as usize]).sum(),
@@ -92,17 +176,14 @@ mod tests {
     #[test]
     fn shares_follow_what_is_left() {
         let sizes = [10 << 20; 4];
-        let machine = Machine::detect(Calibration::default());
         let request = Request {
             operation: Operation::Encrypt,
             threads: NonZeroUsize::new(2),
-            backend: Backend::Soft,
             cipher: CipherCost::CbcChain,
             key_iterations: 0,
             largest_segment: 1 << 20,
-            open_files: 4096,
         };
-        let plan = Plan::new(&sizes, &machine, &request);
+        let plan = Plan::new(&sizes, &machine(), &request);
         let queue = Queue::new(&plan);
         let take = |own| queue.take_share(own, |_| 10 << 20).is_some();
         assert!(take(0) && take(10 << 20) && !take(20 << 20));

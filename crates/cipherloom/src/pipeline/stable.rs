@@ -158,7 +158,7 @@ pub(super) mod tests {
         let (path, job) = (folder.path().join("file"), Job::new(Work::Copy, None));
         let stream = |durable| {
             let job = Job { durable, if_exists: IfExists::Overwrite, ..job.clone() };
-            translate_to_file(&job, &mut &b"stream"[..], &path, &Unobserved).unwrap();
+            translate_to_file(None, &job, &mut &b"stream"[..], &path, &Unobserved).unwrap();
         };
         assert_synced("a stream", || stream(false), &[]);
         assert_synced("a durable stream", || stream(true), &[folder.path().to_owned()]);

@@ -5,23 +5,26 @@
 //! encrypt   read plaintext ───────────────> seal ─> write
 //! decrypt   read ciphertext ─> open ─────────────> write
 //! verify    read ciphertext ─> open
+//! re-key    read ciphertext ─> open ──────> seal ─> write      (rekeying.rs)
+//! copy      read plaintext ──────────────────────> write
 //! ```
 //!
-//! Re-keying stands in `rekeying.rs`. Where the bytes come from and go to is another's concern ([`Ends`]): files (`passage.rs`) or memory (`pieces.rs`).
+//! The segments themselves are sealed and opened by `segments`. An [`Ends`] says where bytes come from and go to: files
+//! ([`Passage`]) or memory (`pieces.rs`).
 
 mod rekeying;
 
-use super::buffers::{Buffer, Buffers};
+use super::input::Input;
 use super::job::Work;
-use super::span::{Span, offset_in};
+use super::output::Output;
 use crate::Error;
 use crate::format::{LastSegment, Layout, Stream};
 use crate::plan::{Operation, RUN_LEN};
 use crate::report::Observer;
+use crate::segments::{self, Buffer, Run, Sealing, offset_in};
+use rekeying::Window;
+use std::ffi::OsString;
 use std::ops::Range;
-
-/// The longest header of any format.
-const HEADER_ROOM: usize = 128;
 
 /// Where no cipher is involved, a segment is just what one read moves.
 const PLAIN: Layout = Layout {
@@ -44,9 +47,8 @@ pub(super) trait Ends {
 pub(super) struct Translation {
     pub(super) operation: Operation,
     opening: Option<Stream>,
-    sealing: Option<Stream>,
-    header: [u8; HEADER_ROOM],
-    source_len: u64,
+    sealing: Option<Sealing>,
+    pub(super) source_len: u64,
     pub(super) plaintext_len: u64,
     /// How many segments there are to divide among workers: the output's if there is one to seal, else the source's.
     pub(super) segments: u64,
@@ -54,7 +56,7 @@ pub(super) struct Translation {
     run_len: usize,
 }
 
-/// What a range of segments came to.
+/// How many bytes a range of segments moved.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Moved {
     pub(super) read: u64,
@@ -62,79 +64,66 @@ pub(super) struct Moved {
 }
 
 impl Translation {
-    /// Derives the keys. `head`: the first [`crate::Format::head_len`] bytes of an encrypted source, or more, or all of
-    /// it. `scratch`: room for a copy of them where several keys are to be tried.
+    /// Derives the keys. `run_len`: bytes that one read should move. `head`: the first [`crate::Format::head_len`] bytes of an
+    /// encrypted source, or more, or all of it. `scratch`: room for a copy of them where several keys are to be tried.
     pub(super) fn begin(
-        work: Work<'_>,
+        work: &Work,
+        run_len: usize,
         source_len: u64,
         associated_data: &[u8],
         head: &[u8],
         scratch: &mut [u8],
     ) -> Result<Translation, Error> {
-        let mut header = [0; HEADER_ROOM];
         let mut plaintext_len = source_len;
-        let mut segments = PLAIN.segments(plaintext_len);
         let mut opening = None;
         if let Some(format) = work.opening() {
             let is_whole = head.len() as u64 == source_len;
             let stream = format.open_stream(associated_data, head, is_whole, scratch)?;
             plaintext_len = stream.layout().plaintext_len(source_len)?;
-            segments = stream.layout().segments_of_ciphertext(source_len)?;
             opening = Some(stream);
         }
-        let mut sealing = None;
-        if let Some(format) = work.sealing() {
-            let header = &mut header[..format.layout().header as usize];
-            let stream = format.seal_stream(associated_data, header)?;
-            segments = stream.layout().segments(plaintext_len);
-            sealing = Some(stream);
-        }
-        let operation = work.operation();
-        Ok(Translation {
-            operation,
+        let sealing = work.sealing().map(|format| Sealing::begin(format, associated_data)).transpose()?;
+        let mut translation = Translation {
+            operation: work.operation(),
             opening,
             sealing,
-            header,
             source_len,
             plaintext_len,
-            segments,
-            run_len: RUN_LEN,
-        })
+            segments: 0,
+            run_len,
+        };
+        translation.segments = translation.layout().segments(plaintext_len);
+        Ok(translation)
     }
 
-    /// The same in runs of so many bytes, as the plan says.
-    pub(super) fn in_runs_of(self, run_len: usize) -> Translation {
-        Translation { run_len, ..self }
-    }
-
-    /// Takes the segments in `range` through. `at_hand`: how many bytes of the source's beginning stand in
-    /// `buffers.main`. `observer` is told the source bytes of each run, and asked before it whether to stop.
+    /// Translates the segments in `range`. `present`: how many bytes of the source's beginning are in `buffers.main`
+    /// already. `observer` gets the source bytes of each run, and may stop the translation before the next.
     pub(super) fn advance(
         &self,
         ends: &impl Ends,
         range: Range<u64>,
         buffers: &mut Buffers,
-        mut at_hand: usize,
+        mut present: usize,
         observer: &dyn Observer,
     ) -> Result<Moved, Error> {
-        let mut window = self.window(&range)?;
+        let mut window = Window::new(self.source_segments(&range));
         let mut moved = Moved::default();
         let mut next = range.start;
         while next < range.end {
             if observer.is_stopped() {
                 return Err(Error::Stopped);
             }
-            let run = next..self.run_end(next, range.end);
+            let run = self.first_run(&(next..range.end), self.layout());
             next = run.end;
             let step = match self.operation {
-                Operation::Encrypt => self.seal_run(ends, run, &mut buffers.main)?,
                 Operation::Decrypt | Operation::Verify => {
-                    self.open_run(ends, run, &mut buffers.main, at_hand)?
+                    self.open_run(ends, run, &mut buffers.main, present)?
                 }
-                Operation::Rekey => self.rekey_run(ends, run, buffers, &mut window)?,
-                Operation::Copy => self.copy_run(ends, run, &mut buffers.main)?,
+                Operation::Encrypt | Operation::Rekey | Operation::Copy => {
+                    self.seal_run(ends, run, buffers, &mut window)?
+                }
             };
-            at_hand = 0;
+            present = 0;
             observer.advanced(step.read);
             moved.read += step.read;
             moved.written += step.written;
@@ -143,172 +132,207 @@ impl Translation {
     }
 
     /// Which bytes of the source the segments in `range` (not empty) are made of.
-    pub(super) fn source_range(&self, range: &Range<u64>) -> Result<Range<u64>, Error> {
-        let span = |start: u64, len: usize| start..start + len as u64;
-        match self.operation {
-            Operation::Encrypt | Operation::Copy => {
-                let wanted = Span::plaintext(self.layout(), range, self.plaintext_len);
-                Ok(span(wanted.plaintext_offset, wanted.plaintext_len))
-            }
-            Operation::Decrypt | Operation::Verify => {
-                let stream = self.opening.as_ref().expect("an operation that opens");
-                let wanted = Span::ciphertext(stream.layout(), range, self.source_len)?;
-                let lead = lead(stream, range.start) as u64;
-                Ok(wanted.ciphertext_offset - lead..wanted.ciphertext_offset + wanted.ciphertext_len as u64)
-            }
-            Operation::Rekey => self.covering_bytes(range),
+    pub(super) fn source_range(&self, range: &Range<u64>) -> Range<u64> {
+        let segments = self.source_segments(range);
+        match &self.opening {
+            None => self.layout().plaintext_range(range, self.plaintext_len),
+            Some(_) if segments.is_empty() => 0..0,
+            Some(stream) => self.source_bytes(stream, &segments),
         }
     }
 
     /// The layout whose segments are divided among workers.
     fn layout(&self) -> &Layout {
-        self.sealing.as_ref().or(self.opening.as_ref()).map_or(&PLAIN, Stream::layout)
+        let stream = self.sealing.as_ref().map(|sealing| &sealing.stream).or(self.opening.as_ref());
+        stream.map_or(&PLAIN, Stream::layout)
     }
 
-    /// As many whole segments as one read should move, at least one.
-    pub(super) fn run_end(&self, start: u64, end: u64) -> u64 {
-        end.min(start + self.fitting(self.layout()))
+    /// As many segments from the front of a range as one read should move, at least one.
+    fn first_run(&self, range: &Range<u64>, layout: &Layout) -> Range<u64> {
+        let most = (self.run_len as u64 / u64::from(layout.segment)).max(1);
+        range.start..range.end.min(range.start + most)
     }
 
-    /// How many segments of this layout one read should move.
-    fn fitting(&self, layout: &Layout) -> u64 {
-        (self.run_len as u64 / u64::from(layout.segment)).max(1)
-    }
-
-    fn copy_run(&self, ends: &impl Ends, run: Range<u64>, main: &mut Buffer) -> Result<Moved, Error> {
-        let span = Span::plaintext(&PLAIN, &run, self.plaintext_len);
-        let buffer = main.first(span.plaintext_len + 1)?;
-        ends.read(buffer, span.plaintext_len, span.plaintext_offset)?;
-        ends.write(&buffer[..span.plaintext_len], span.plaintext_offset)?;
-        Ok(Moved { read: span.plaintext_len as u64, written: span.plaintext_len as u64 })
-    }
-
-    fn seal_run(&self, ends: &impl Ends, run: Range<u64>, main: &mut Buffer) -> Result<Moved, Error> {
-        let (span, place) = self.sealing_place(&run);
-        let buffer =
-            main.aligned_at(place.plaintext, place.end.max(place.plaintext + span.plaintext_len) + 1)?;
-        let plaintext = &mut buffer[place.plaintext..=place.plaintext + span.plaintext_len];
-        ends.read(plaintext, span.plaintext_len, span.plaintext_offset)?;
-        let written = self.seal_and_write(ends, run, &span, &place, buffer)?;
-        Ok(Moved { read: span.plaintext_len as u64, written })
-    }
-
-    /// Where a run's plaintext and ciphertext stand in a buffer: the ciphertext behind the header (in the first run),
-    /// the plaintext right-aligned with it, so that segments move left past their tags one by one; a single segment
-    /// is not moved at all.
-    fn sealing_place(&self, run: &Range<u64>) -> (Span, Place) {
-        let layout = self.layout();
-        let span = Span::plaintext(layout, run, self.plaintext_len);
-        let lead = if run.start == 0 { layout.header as usize } else { 0 };
-        let end = lead + span.ciphertext_len;
-        let plaintext = if run.end - run.start == 1 { lead } else { end - span.plaintext_len };
-        (span, Place { lead, plaintext, end })
-    }
-
-    fn seal_and_write(
+    /// Seals a run of the output's segments, or just copies them. Their plaintext is the source, or is opened from it.
+    fn seal_run(
         &self,
         ends: &impl Ends,
-        run: Range<u64>,
-        span: &Span,
-        place: &Place,
-        buffer: &mut [u8],
-    ) -> Result<u64, Error> {
-        let stream = self.sealing.as_ref().expect("an operation that seals");
-        buffer[..place.lead].copy_from_slice(&self.header[..place.lead]);
-        let run = if stream.is_seamless() && place.plaintext == place.lead {
-            stream.seal_seamless(run.start, &mut buffer[place.lead..place.end])?;
-            0..0
-        } else {
-            run
-        };
-        for index in run {
-            let segment = stream.layout().segment(index, self.plaintext_len);
-            let from = place.plaintext + offset_in(segment.plaintext_offset, span.plaintext_offset);
-            let to = place.lead + offset_in(segment.ciphertext_offset, span.ciphertext_offset);
-            if from != to {
-                buffer.copy_within(from..from + segment.plaintext_len as usize, to);
+        segments: Range<u64>,
+        buffers: &mut Buffers,
+        window: &mut Window,
+    ) -> Result<Moved, Error> {
+        let layout = self.layout();
+        let plaintext = layout.plaintext_range(&segments, self.plaintext_len);
+        let len = offset_in(plaintext.end, plaintext.start);
+        let offset = layout.ciphertext_offset(segments.start);
+        let run = Run::of(segments, self.segments);
+        let header = self.sealing.as_ref().map_or(&[][..], |sealing| sealing.lead(run.segments.start));
+        let lead = header.len();
+        let room = run.sealed_len(layout, len);
+        let buffer = buffers.main.aligned_at(lead, lead + room + 1)?;
+        buffer[..lead].copy_from_slice(header);
+        let read = match self.opening {
+            Some(_) => {
+                let target = &mut buffer[lead..lead + len];
+                self.fill_opened(ends, &run, plaintext.start, target, &mut buffers.second, window)?
             }
-            stream.seal_segment(
-                index,
-                segment.last,
-                &mut buffer[to..to + segment.ciphertext_len as usize],
-            )?;
-        }
-        ends.write(&buffer[..place.end], span.ciphertext_offset - place.lead as u64)?;
-        Ok(place.end as u64)
+            None => {
+                ends.read(&mut buffer[lead..=lead + len], len, plaintext.start)?;
+                len as u64
+            }
+        };
+        let sealed = match &self.sealing {
+            Some(sealing) => segments::seal(&sealing.stream, &run, None, &mut buffer[lead..], len)?,
+            None => len,
+        };
+        ends.write(&buffer[..lead + sealed], offset - lead as u64)?;
+        Ok(Moved { read, written: (lead + sealed) as u64 })
     }
 
     fn open_run(
         &self,
         ends: &impl Ends,
-        run: Range<u64>,
+        segments: Range<u64>,
         main: &mut Buffer,
-        at_hand: usize,
+        present: usize,
     ) -> Result<Moved, Error> {
-        let stream = self.opening.as_ref().expect("an operation that opens");
-        let span = Span::ciphertext(stream.layout(), &run, self.source_len)?;
-        let lead = lead(stream, run.start);
-        let len = lead + span.ciphertext_len;
-        let start = span.ciphertext_offset - lead as u64;
-        let buffer = main.first(len + 1)?;
-        let at_hand = at_hand.min(len);
-        if at_hand < len {
-            ends.read(&mut buffer[at_hand..], len - at_hand, start + at_hand as u64)?;
-        }
-        let mut before = block_before(&buffer[..lead]);
-        let mut filled = lead;
-        let run = if stream.is_seamless() {
-            let last = stream.layout().ciphertext_segment(run.end - 1, self.source_len)?.last;
-            let before = before.as_ref().filter(|_| run.start > 0);
-            filled += stream.open_seamless(run.start, last, before, &mut buffer[lead..len])?;
-            0..0
-        } else {
-            run
-        };
-        for index in run {
-            let segment = stream.layout().ciphertext_segment(index, self.source_len)?;
-            let from = lead + offset_in(segment.ciphertext_offset, span.ciphertext_offset);
-            let ciphertext = &mut buffer[from..from + segment.ciphertext_len as usize];
-            let following = block_before(ciphertext);
-            let count = stream.open_segment(
-                index,
-                segment.last,
-                before.as_ref().filter(|_| index > 0),
-                ciphertext,
-            )?;
-            before = following;
-            if filled != from {
-                buffer.copy_within(from..from + count, filled);
-            }
-            filled += count;
-        }
-        let plaintext = &buffer[lead..filled];
+        let offset = self.layout().plaintext_offset(segments.start);
+        let (plaintext, read) = self.open_source(ends, segments, main, present)?;
+        let plaintext = &main.first(plaintext.end)?[plaintext];
         if self.operation != Operation::Verify {
-            ends.write(plaintext, span.plaintext_offset)?;
+            ends.write(plaintext, offset)?;
         }
-        let header = if start == 0 { lead as u64 } else { 0 };
-        Ok(Moved { read: header + span.ciphertext_len as u64, written: plaintext.len() as u64 })
+        Ok(Moved { read, written: plaintext.len() as u64 })
+    }
+
+    /// Reads segments of the source and opens them in `buffer`. Returns where their plaintext is in it, and how many bytes
+    /// of the source they have, the header included.
+    fn open_source(
+        &self,
+        ends: &impl Ends,
+        segments: Range<u64>,
+        buffer: &mut Buffer,
+        present: usize,
+    ) -> Result<(Range<usize>, u64), Error> {
+        let stream = self.opening.as_ref().expect("an operation that opens");
+        let bytes = self.source_bytes(stream, &segments);
+        let len = offset_in(bytes.end, bytes.start);
+        let buffer = buffer.first(len + 1)?;
+        let present = present.min(len);
+        if present < len {
+            ends.read(&mut buffer[present..], len - present, bytes.start + present as u64)?;
+        }
+        let repeated = if segments.start == 0 { 0 } else { segments::lead(stream, segments.start) };
+        let run = Run { segments, ends: bytes.end == self.source_len };
+        let plaintext = segments::open(stream, &run, &mut buffer[..len]).whole()?;
+        Ok((plaintext, (len - repeated) as u64))
+    }
+
+    /// Where these segments of the source are, with what is read in front of them.
+    fn source_bytes(&self, stream: &Stream, segments: &Range<u64>) -> Range<u64> {
+        let bytes = stream.layout().ciphertext_range(segments, self.source_len);
+        bytes.start - segments::lead(stream, segments.start) as u64..bytes.end
     }
 }
 
-/// How many bytes in front of a run are read with it: before the first the header, before others perhaps the block
-/// that CBC needs.
-fn lead(stream: &Stream, start: u64) -> usize {
-    match start {
-        0 => stream.layout().header as usize,
-        _ if stream.needs_block_before() => 16,
-        _ => 0,
+/// One entry, from file to file: its translation, and both of its ends.
+pub(super) struct Passage {
+    pub(super) translation: Translation,
+    input: Input,
+    output: Option<Output>,
+}
+
+impl Ends for Passage {
+    fn read(&self, buffer: &mut [u8], len: usize, offset: u64) -> Result<(), Error> {
+        self.input.read(buffer, len, offset)
+    }
+
+    fn write(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
+        let output = self.output.as_ref().expect("an operation that writes");
+        output.write(bytes, offset).map_err(Error::of_destination)
     }
 }
 
-/// Where it stands in a buffer.
-struct Place {
-    lead: usize,
-    plaintext: usize,
-    end: usize,
+impl Passage {
+    /// Derives the keys. For an encrypted source this reads its beginning into `buffers.main`; the returned number
+    /// says how many of its bytes are there, so that the first run need not read them again.
+    pub(super) fn begin(
+        work: &Work,
+        run_len: usize,
+        input: Input,
+        output: Option<Output>,
+        buffers: &mut Buffers,
+    ) -> Result<(Passage, usize), Error> {
+        let mut present = 0;
+        let mut scratch_len = 0;
+        if let Some(format) = work.opening() {
+            // What is re-keyed is read as the output's runs ask for it.
+            let first_run = if matches!(work, Work::Rekey { .. }) { 0 } else { RUN_LEN };
+            let mut wanted = format.head_len(&[]).max(first_run) as u64;
+            loop {
+                let start = present;
+                present = usize::try_from(wanted.min(input.len())).expect("a buffer's length");
+                let room = &mut buffers.main.first(present + 1)?[start..];
+                input.read(room, present - start, start as u64)?;
+                wanted = format.head_len(&buffers.main.first(present)?[..present]) as u64;
+                if wanted <= present as u64 || present as u64 == input.len() {
+                    break;
+                }
+            }
+            // Keys are tried on a copy of the first segment, of which no more than this is there.
+            scratch_len = if format.tries_keys() { present } else { 0 };
+        }
+        let head = &buffers.main.first(present + 1)?[..present];
+        let scratch = if scratch_len > 0 { buffers.second.first(scratch_len)? } else { &mut [] };
+        let translation =
+            Translation::begin(work, run_len, input.len(), &buffers.associated_data, head, scratch)?;
+        Ok((Passage { translation, input, output }, present))
+    }
+
+    /// Translates the segments in `range`: [`Translation::advance`] between this entry's files.
+    pub(super) fn advance(
+        &self,
+        range: Range<u64>,
+        buffers: &mut Buffers,
+        present: usize,
+        observer: &dyn Observer,
+    ) -> Result<Moved, Error> {
+        self.translation.advance(self, range, buffers, present, observer)
+    }
+
+    /// Checks that the source is still what was listed, and hands out the complete output. `replaces`: it takes the
+    /// source's place, and its owner with it where the system allows that.
+    pub(super) fn finish(self, replaces: bool) -> Result<Option<Output>, Error> {
+        self.input.check_unchanged(replaces)?;
+        if let Some(output) = self.output.as_ref().filter(|_| replaces) {
+            output.take_owner_of(self.input.file())?;
+        }
+        Ok(self.output)
+    }
 }
 
-/// The last 16 bytes, if there are so many.
-fn block_before(bytes: &[u8]) -> Option<[u8; 16]> {
-    bytes.last_chunk().copied()
+/// All that a worker keeps between entries: made once, used for every entry, wiped at the end. With it no entry costs a heap
+/// allocation.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    /// What is read, transformed in place, and written.
+    pub(super) main: Buffer,
+    /// The second one: the source's plaintext when re-keying, scratch for finding the right key of several. Empty until
+    /// it is used, unless the job is known to use it.
+    pub(super) second: Buffer,
+    /// The output's name.
+    pub(super) name: OsString,
+    /// The path bound to the ciphertext.
+    pub(super) associated_data: Vec<u8>,
+}
+
+impl Buffers {
+    pub(super) fn new(main: usize, second: usize) -> Buffers {
+        Buffers {
+            main: Buffer::new(main),
+            second: Buffer::new(second),
+            name: OsString::with_capacity(256),
+            associated_data: Vec::with_capacity(256),
+        }
+    }
 }

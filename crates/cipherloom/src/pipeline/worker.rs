@@ -1,47 +1,36 @@
 //! A worker: takes tasks until none is left. Each holds its own folders and buffers, so workers share nothing but the
 //! queue, the tally and the entries that the plan cuts into parts.
 
-use super::buffers::Buffers;
 use super::collisions::Collisions;
 use super::folders::{Folders, Granted};
-use super::giving_up::{GivingUp, Verdict};
 use super::in_place::is_done;
 use super::input::{Input, has_extended_attributes};
 use super::job::{IfExists, Job, Work};
 use super::output::{Naming, Output};
-use super::passage::Passage;
-use super::queue::Queue;
-use super::shared::Ending;
-use super::tally::Tally;
+use super::queue::{Ending, Queue};
+use super::tally::{Ended, Entries, Tally};
+use super::translation::{Buffers, Passage};
 use crate::Error;
-use crate::error::RunFault;
 use crate::plan::{Operation, Plan, Task};
-use crate::report::{Event, Observer, Outcome};
+use crate::report::Observer;
 use crate::tree::{Entry, Tree};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// What all workers look at.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'r> {
     pub(super) tree: &'r Tree,
     pub(super) plan: &'r Plan,
-    pub(super) job: &'r Job<'r>,
+    pub(super) job: &'r Job,
     /// Whether each file is re-keyed where it is.
     pub(super) in_place: bool,
     pub(super) queue: &'r Queue<'r>,
-    pub(super) tally: &'r Tally,
+    pub(super) tally: &'r Tally<'r, u32>,
     pub(super) collisions: &'r Collisions,
-    pub(super) giving_up: &'r GivingUp<u32>,
     /// Folders of the destination that are those of others, by index: nothing is put into them.
     pub(super) shared_folders: &'r BTreeMap<u32, String>,
     pub(super) observer: &'r dyn Observer,
-}
-
-/// How an entry ended, and how many bytes its output has.
-pub(super) enum Ended {
-    Done(u64),
-    Skipped,
 }
 
 pub(super) struct Worker<'r> {
@@ -58,7 +47,7 @@ impl<'r> Worker<'r> {
         Worker {
             run,
             buffers: Buffers::new(run.plan.buffer_len, second),
-            folders: Folders::new(&run.tree.root, run.job.destination.as_deref()),
+            folders: Folders::new(run.tree, run.job.destination.as_deref()),
             granted: Granted::default(),
         }
     }
@@ -76,7 +65,7 @@ impl<'r> Worker<'r> {
                         }
                         let index = self.run.plan.order[position as usize];
                         let ended = self.whole(index);
-                        self.tell(index, ended);
+                        self.run.tally.end_entry(index, ended);
                     }
                 }
                 Task::Part { .. } if self.run.observer.is_stopped() => return,
@@ -87,7 +76,12 @@ impl<'r> Worker<'r> {
 
     fn whole(&mut self, index: u32) -> Result<Ended, Error> {
         let Some((passage, at_hand)) = self.begin(index)? else { return Ok(Ended::Skipped) };
-        let moved = passage.advance_whole(&mut self.buffers, at_hand, self.run.observer)?;
+        let moved = passage.advance(
+            0..passage.translation.segments,
+            &mut self.buffers,
+            at_hand,
+            self.run.observer,
+        )?;
         self.commit(index, passage, moved.written)
     }
 
@@ -103,7 +97,7 @@ impl<'r> Worker<'r> {
         });
         let mut written = 0;
         if let Some(passage) = passage {
-            let bound = |part: u32| passage.segments * u64::from(part) / u64::from(parts);
+            let bound = |part: u32| passage.translation.segments * u64::from(part) / u64::from(parts);
             let range = bound(part)..bound(part + 1);
             match passage.advance(range, &mut self.buffers, at_hand, self.run.observer) {
                 Ok(moved) => written = moved.written,
@@ -118,7 +112,7 @@ impl<'r> Worker<'r> {
             Some(Ending::Failed(error)) => Err(error),
             Some(Ending::Closed) => Ok(Ended::Skipped),
         };
-        self.tell(index, ended);
+        self.run.tally.end_entry(index, ended);
     }
 
     fn entry(&self, index: u32) -> &'r Entry {
@@ -134,7 +128,7 @@ impl<'r> Worker<'r> {
         {
             return Ok(None);
         }
-        Passage::begin(self.run.job.work, self.run.plan.run_len, input, output, &mut self.buffers).map(Some)
+        Passage::begin(&self.run.job.work, self.run.plan.run_len, input, output, &mut self.buffers).map(Some)
     }
 
     /// Opens both ends of an entry and prepares its output name and the path to bind.
@@ -144,9 +138,9 @@ impl<'r> Worker<'r> {
         self.bind_path(entry)?;
         let Run { tree, job, collisions, .. } = self.run;
         if let Some(other) = self.run.shared_folders.get(&entry.directory) {
-            return Err(Error::Run(RunFault::NameCollision { other: other.clone() }));
+            return Err(Error::NameCollision { other: other.clone() });
         }
-        let folder = self.folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
+        let folder = self.folders.open(entry.directory)?;
         let mut output = None;
         if job.destination.is_some() {
             // A large entry is not worked on in vain; for a small one, giving the name tells soon enough.
@@ -166,12 +160,10 @@ impl<'r> Worker<'r> {
         Ok(Some((Input::new(file, entry.size, &entry.attributes), output)))
     }
 
-    fn name_output(&mut self, index: u32) -> Result<(), Error> {
+    pub(super) fn name_output(&mut self, index: u32) -> Result<(), Error> {
         let job = self.run.job;
-        if job.output_name(&self.entry(index).name, &mut self.buffers.name) {
-            return Ok(());
-        }
-        Err(Error::SuffixMissing { suffix: job.suffix.to_string_lossy().into_owned() })
+        let is_named = job.output_name(&self.entry(index).name, &mut self.buffers.name);
+        if is_named { Ok(()) } else { Err(job.suffix_missing()) }
     }
 
     /// The plaintext's relative path, `/` between folders on every system, so that a tree moves between them.
@@ -186,9 +178,8 @@ impl<'r> Worker<'r> {
             bound.extend_from_slice(component.as_encoded_bytes());
             bound.push(b'/');
         }
-        let name = job.plaintext_name(&entry.name);
-        let missing = || Error::SuffixMissing { suffix: job.suffix.to_string_lossy().into_owned() };
-        bound.extend_from_slice(name.ok_or_else(missing)?.as_encoded_bytes());
+        let name = job.plaintext_name(&entry.name).ok_or_else(|| job.suffix_missing())?;
+        bound.extend_from_slice(name.as_encoded_bytes());
         Ok(())
     }
 
@@ -200,10 +191,10 @@ impl<'r> Worker<'r> {
     }
 
     /// Gives an output its name, which is in `buffers.name`. Another run may have made it meanwhile.
-    fn commit_output(&mut self, index: u32, output: Output, written: u64) -> Result<Ended, Error> {
+    pub(super) fn commit_output(&mut self, index: u32, output: Output, written: u64) -> Result<Ended, Error> {
         let Run { tree, job, collisions, .. } = self.run;
         let entry = self.entry(index);
-        let folder = self.folders.open(entry.directory, &tree.directories[entry.directory as usize].path)?;
+        let folder = self.folders.open(entry.directory)?;
         let (folder, name) = (folder.target(), &*self.buffers.name);
         let may_replace = || collisions.check(tree, job, index, folder);
         let naming = Naming { name, may_replace: &may_replace };
@@ -226,68 +217,29 @@ impl<'r> Worker<'r> {
             Err(error) => Err(error.of_destination()),
         }
     }
-
-    /// As [`Worker::commit_output`], for an entry whose name was not the last to be prepared.
-    pub(super) fn name_and_commit(
-        &mut self,
-        index: u32,
-        output: Output,
-        written: u64,
-    ) -> Result<Ended, Error> {
-        self.name_output(index)?;
-        self.commit_output(index, output, written)
-    }
-
-    /// Counts an entry and tells the observer; an entry that was stopped has not ended.
-    pub(super) fn tell(&self, index: u32, ended: Result<Ended, Error>) {
-        if matches!(ended, Err(Error::Stopped)) {
-            return;
-        }
-        match self.run.giving_up.judge(index, ended, self.run.observer.wants_every_event()) {
-            Verdict::TellOne(index, ended) => self.run.tell(index, &ended),
-            Verdict::Tell(all) => all.iter().for_each(|(index, ended)| self.run.tell(*index, ended)),
-            Verdict::TellOneFor(index, error, others) => {
-                (0..others).for_each(|_| self.run.tally.fail_unopened());
-                self.run.tell(index, &Err(error));
-            }
-            Verdict::Wait => {}
-        }
-    }
 }
 
-impl Run<'_> {
-    /// Counts an entry and tells the observer.
-    pub(super) fn tell(&self, index: u32, ended: &Result<Ended, Error>) {
-        let Run { tree, job, observer, .. } = self;
-        let entry = &tree.entries[index as usize];
-        self.tally.count(entry.size, ended);
-        observer.entry_ended();
-        if ended.is_ok() && !observer.wants_every_event() {
-            return;
-        }
-        let relative = &tree.directories[entry.directory as usize].path;
-        let source = tree.root.join(relative).join(&entry.name);
-        let mut name = std::ffi::OsString::new();
-        let is_named = job.output_name(&entry.name, &mut name);
-        let output =
-            job.destination.as_ref().filter(|_| is_named).map(|root| root.join(relative).join(&name));
-        observer.ended(&Event {
-            source: tidy(&source),
-            output: output.as_deref().map(tidy),
-            bytes: entry.size,
-            outcome: match ended {
-                Ok(Ended::Done(output_bytes)) => Outcome::Done { output_bytes: *output_bytes },
-                Ok(Ended::Skipped) => Outcome::Skipped,
-                Err(error) => Outcome::Failed(error),
-            },
+/// The entries of a tree with the job's names for their outputs.
+pub(super) struct TreeEntries<'r> {
+    pub(super) tree: &'r Tree,
+    pub(super) job: &'r Job,
+}
+
+impl Entries<u32> for TreeEntries<'_> {
+    fn size(&self, entry: &u32) -> u64 {
+        self.tree.entries[*entry as usize].size
+    }
+
+    fn paths(&self, entry: &u32) -> (PathBuf, Option<PathBuf>) {
+        let entry = &self.tree.entries[*entry as usize];
+        let relative = &self.tree.directories[entry.directory as usize].path;
+        let output = self.job.destination.as_ref().and_then(|root| {
+            let name = self.job.names_output(&entry.name)?;
+            Some(root.join(relative).join(name))
         });
+        (self.tree.root.join(relative).join(&entry.name), output)
     }
 }
 
 /// From this size on the output's name is looked up before any work.
 const LOOK_FIRST: u64 = 1 << 20;
-
-/// `./name` as `name`.
-fn tidy(path: &Path) -> &Path {
-    path.strip_prefix(".").unwrap_or(path)
-}

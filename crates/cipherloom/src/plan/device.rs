@@ -143,7 +143,6 @@ mod tests {
     use super::*;
     use crate::machine::Calibration;
     use crate::plan::Plan;
-    use cipherloom_kernels::Backend;
 
     fn device(end_to_end: f64) -> DeviceCosts {
         DeviceCosts {
@@ -172,11 +171,9 @@ mod tests {
         let request = Request {
             operation,
             threads: std::num::NonZeroUsize::new(1),
-            backend: Backend::Soft,
             cipher,
             key_iterations: 0,
             largest_segment: 1 << 20,
-            open_files: 1024,
         };
         Plan::new(&[1 << 30], machine, &request)
     }

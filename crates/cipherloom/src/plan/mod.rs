@@ -8,20 +8,31 @@
 //! costs ├─> threads ─> which entries are split ─> tasks, big ones first ─> buffers
 //! request ┘
 //! ```
+//!
+//! ```
+//! # let scratch = tempfile::tempdir().unwrap();
+//! # std::env::set_current_dir(scratch.path()).unwrap();
+//! # std::fs::write("letter", "Dear Winston").unwrap();
+//! # let keyset = cipherloom::key::Keyset::generate(cipherloom::key::Template::default())?;
+//! let plan = cipherloom::encrypt("letter", "letter.tink").key(&keyset).plan()?;
+//! assert_eq!(plan.threads(), 1, "a second thread would not pay");
+//! println!("{}", plan.describe().reasons.join("\n"));
+//! # Ok::<(), cipherloom::Error>(())
+//! ```
 
 mod cost;
-mod describe;
 mod device;
 mod tasks;
 
-pub use cost::{CipherCost, Estimate};
-pub use describe::Description;
+pub use cost::CipherCost;
+use cost::Estimate;
 pub use device::{DeviceChoice, DeviceTimes, DeviceVerdict};
-pub use tasks::Task;
+pub(crate) use tasks::Task;
 
 use crate::Error;
 use crate::machine::{DeviceCosts, Machine};
 use cipherloom_kernels::Backend;
+use serde::Serialize;
 use std::fmt;
 use std::num::NonZeroUsize;
 
@@ -53,22 +64,42 @@ impl fmt::Display for Operation {
 }
 
 /// What the planner is asked for.
+///
+/// ```
+/// use cipherloom::key::{Keyset, Template};
+/// use cipherloom::machine::{Calibration, Machine};
+/// use cipherloom::plan::{CipherCost, Description, Operation, Plan, Request};
+/// use cipherloom::{Format, machine::Backend};
+///
+/// let format = Format::tink(Keyset::generate(Template::default())?, Backend::best())?;
+/// let machine = Machine::detect(Calibration::default());
+/// let request = Request {
+///     operation: Operation::Encrypt,
+///     threads: None,
+///     cipher: CipherCost::of(&format),
+///     key_iterations: 0,
+///     largest_segment: Template::default().segment_size() as usize,
+/// };
+/// // A thousand files of a mebibyte each.
+/// let plan = Plan::new(&[1 << 20; 1000], &machine, &request);
+/// assert!(plan.threads() <= machine.cores.get() && plan.slots() == 1);
+/// let Description { entries, bytes, estimated_seconds, .. } = plan.describe();
+/// println!("{} {entries} files, {bytes} bytes: about {estimated_seconds:.1} s", request.operation);
+/// println!("{} bytes of buffers", plan.buffer_bytes());
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Request {
     /// What to do.
     pub operation: Operation,
     /// How many threads, if the user said; else the planner chooses.
     pub threads: Option<NonZeroUsize>,
-    /// The AES backend.
-    pub backend: Backend,
     /// Which of the machine's cipher rates applies.
     pub cipher: CipherCost,
     /// Iterations of PBKDF2 for each entry's key; 0 where no passphrase is stretched.
     pub key_iterations: u32,
     /// The largest segment, in ciphertext bytes, that must fit into a worker's buffer.
     pub largest_segment: usize,
-    /// How many files the process may hold open at once.
-    pub open_files: usize,
 }
 
 impl Request {
@@ -80,13 +111,13 @@ impl Request {
 
 /// Bytes that one read or write moves, if segments allow: large enough that system calls do not count, small enough
 /// that the data is still in the core's own cache when the next stage touches it.
-pub const RUN_LEN: usize = 1 << 20;
+pub(crate) const RUN_LEN: usize = 1 << 20;
 
 /// Bytes of one entry that a lane processes before all lanes turn to their next piece.
-pub const LANE_LEN: usize = 64 << 10;
+pub(crate) const LANE_LEN: usize = 64 << 10;
 
 /// More threads than any machine has cores for; beyond it a request is a slip.
-pub const MOST_THREADS: usize = 1024;
+pub(crate) const MOST_THREADS: usize = 1024;
 
 /// Files that the process holds open besides its workers'.
 const SPARE_FILES: usize = 32;
@@ -134,6 +165,45 @@ pub struct Plan {
     reasons: Vec<String>,
 }
 
+/// What a person or a program wants to know of a plan.
+#[derive(Debug, Clone, Serialize)]
+pub struct Description<'a> {
+    /// Entries to process.
+    pub entries: usize,
+    /// Bytes to process.
+    pub bytes: u64,
+    /// Worker threads.
+    pub threads: usize,
+    /// AES backend.
+    pub backend: &'static str,
+    /// The device beside the CPU that does the cipher's work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<&'a str>,
+    /// Entries interleaved on each core.
+    pub lanes: usize,
+    /// Tasks in the queue.
+    pub tasks: usize,
+    /// Entries that are cut into parts.
+    pub shared_entries: usize,
+    /// Parts that these are cut into.
+    pub parts: usize,
+    /// Bytes moved by one read or write at most.
+    pub run_bytes: usize,
+    /// Bytes of buffer of each worker.
+    pub buffer_bytes_per_worker: usize,
+    /// Bytes of buffer of all workers.
+    pub buffer_bytes: usize,
+    /// Estimated seconds with one thread.
+    pub estimated_serial_seconds: f64,
+    /// Estimated seconds as planned.
+    pub estimated_seconds: f64,
+    /// Why so.
+    pub reasons: &'a [String],
+    /// Devices beside the CPU, and whether they pay.
+    #[serde(skip_serializing_if = "<[DeviceChoice]>::is_empty")]
+    pub devices: &'a [DeviceChoice],
+}
+
 impl Plan {
     /// Plans a run over entries of these `sizes` (bytes, in the order of the tree).
     #[must_use]
@@ -144,7 +214,7 @@ impl Plan {
         let estimate = cost::estimate(sizes.len(), total_bytes, machine, request, &mut reasons);
         let division = tasks::divide(sizes, total_bytes, estimate.threads, request, &mut reasons);
         // Each worker holds its folders, and an entry's two ends; shared entries and standard streams need a few.
-        let affordable = (request.open_files.saturating_sub(SPARE_FILES) / FILES_PER_WORKER).max(1);
+        let affordable = (machine.open_files.saturating_sub(SPARE_FILES) / FILES_PER_WORKER).max(1);
         let threads = estimate.threads.min(division.tasks.len()).min(affordable).max(1);
         if threads < estimate.threads {
             let by_files = affordable < division.tasks.len();
@@ -153,15 +223,15 @@ impl Plan {
             reasons.push(format!("{threads} in fact: {cause}"));
         }
         let estimate = estimate.on(threads, machine);
-        let lanes = if is_chained { request.backend.lanes() } else { 1 };
-        let for_lanes = request.open_files.saturating_sub(SPARE_FILES + FILES_PER_WORKER * threads);
+        let lanes = if is_chained { machine.backend.lanes() } else { 1 };
+        let for_lanes = machine.open_files.saturating_sub(SPARE_FILES + FILES_PER_WORKER * threads);
         // Two ends, and where there are no unnamed files the folder that the output's temporary name is in.
         let slots = if is_chained { (for_lanes / (3 * threads)).clamp(1, 4 * lanes) } else { 1 };
 
         if is_chained {
             reasons.push(format!(
                 "CBC encryption is a chain within a file: {lanes} files are interleaved in each core's pipeline ({} backend)",
-                request.backend.name()
+                machine.backend.name()
             ));
         }
         let (device, devices) = device::choose(sizes, threads, machine, request);
@@ -170,7 +240,7 @@ impl Plan {
         Plan {
             operation: request.operation,
             is_chained,
-            backend: request.backend,
+            backend: machine.backend,
             threads,
             lanes,
             slots,
@@ -185,6 +255,29 @@ impl Plan {
             estimate,
             total_bytes,
             reasons,
+        }
+    }
+
+    /// The plan in words and figures.
+    #[must_use]
+    pub fn describe(&self) -> Description<'_> {
+        Description {
+            entries: self.order.len() + self.shared.len(),
+            bytes: self.total_bytes,
+            threads: self.threads,
+            backend: self.backend.name(),
+            device: self.device.as_deref(),
+            lanes: self.lanes,
+            tasks: self.tasks.len(),
+            shared_entries: self.shared.len(),
+            parts: self.tasks.iter().filter(|task| matches!(task, Task::Part { .. })).count(),
+            run_bytes: self.run_len,
+            buffer_bytes_per_worker: self.buffer_len,
+            buffer_bytes: self.buffer_bytes(),
+            estimated_serial_seconds: self.estimate.serial_seconds,
+            estimated_seconds: self.estimate.seconds,
+            reasons: &self.reasons,
+            devices: &self.devices,
         }
     }
 
@@ -204,12 +297,6 @@ impl Plan {
     #[must_use]
     pub fn device(&self) -> Option<&str> {
         self.device.as_deref()
-    }
-
-    /// Every device that is known, and whether it pays.
-    #[must_use]
-    pub fn devices(&self) -> &[DeviceChoice] {
-        &self.devices
     }
 
     /// Checks that this is a plan for so many entries and such a request: tasks, lanes and buffers depend on these.

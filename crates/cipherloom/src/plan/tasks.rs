@@ -7,11 +7,11 @@ use std::ops::Range;
 /// What a worker takes from the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// These places of [`super::Plan::order`], each entry whole.
+    /// These places of the plan's order, each entry whole.
     Entries(Range<u32>),
-    /// Part `part` of `parts` equal parts of the shared entry `shared` (an index into [`super::Plan::shared`]).
+    /// Part `part` of `parts` equal parts of the shared entry `shared` (an index into the plan's shared entries).
     Part {
-        /// Index into [`super::Plan::shared`].
+        /// Index into the plan's shared entries.
         shared: u32,
         /// Which part, from 0.
         part: u32,
@@ -131,7 +131,6 @@ fn batch(order: &[u32], first: usize, sizes: &[u64], threads: usize, tasks: &mut
 mod tests {
     use super::*;
     use crate::plan::CipherCost;
-    use cipherloom_kernels::Backend;
     use proptest::prelude::*;
 
     proptest! {
@@ -183,14 +182,6 @@ mod tests {
     }
 
     fn request(operation: Operation, cipher: CipherCost, largest_segment: usize) -> Request {
-        Request {
-            operation,
-            threads: None,
-            backend: Backend::Soft,
-            cipher,
-            key_iterations: 0,
-            largest_segment,
-            open_files: 1024,
-        }
+        Request { operation, threads: None, cipher, key_iterations: 0, largest_segment }
     }
 }

@@ -3,6 +3,8 @@
 use crate::Error;
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Weak;
+use std::time::Duration;
 
 /// How one entry ended.
 #[derive(Debug)]
@@ -32,39 +34,117 @@ pub struct Event<'a> {
 }
 
 /// Somebody who watches a run. Called from the worker threads, so it must be quick.
+///
+/// ```
+/// # let scratch = tempfile::tempdir().unwrap();
+/// # std::env::set_current_dir(scratch.path()).unwrap();
+/// # std::fs::create_dir("books").unwrap();
+/// # (0..100).for_each(|book| std::fs::write(format!("books/{book}"), "It was a bright cold day").unwrap());
+/// use cipherloom::key::{Keyset, Template};
+/// use cipherloom::report::{Event, Observer, Outcome, Report, Unobserved};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// /// Prints every file, and stops the run after ten.
+/// #[derive(Default)]
+/// struct FirstTen {
+///     files: AtomicU64,
+///     bytes: AtomicU64,
+/// }
+///
+/// impl Observer for FirstTen {
+///     fn advanced(&self, bytes: u64) {
+///         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+///     }
+///     fn entry_ended(&self) {
+///         self.files.fetch_add(1, Ordering::Relaxed);
+///     }
+///     fn wants_every_event(&self) -> bool {
+///         true
+///     }
+///     fn ended(&self, event: &Event<'_>) {
+///         match event.outcome {
+///             Outcome::Done { output_bytes } => println!("{}: {output_bytes} bytes", event.source.display()),
+///             Outcome::Skipped => {}
+///             Outcome::Failed(error) => eprintln!("{}: {error}", event.source.display()),
+///         }
+///     }
+///     fn is_stopped(&self) -> bool {
+///         self.files.load(Ordering::Relaxed) >= 10
+///     }
+/// }
+///
+/// let keyset = Keyset::generate(Template::default())?;
+/// let job = cipherloom::encrypt("books", "sealed").key(&keyset).if_exists(cipherloom::IfExists::Skip);
+/// let Report { files, .. } = job.run_with(&FirstTen::default())?;
+/// assert!(files < 100);
+/// let rest = job.run_with(&Unobserved)?;
+/// assert_eq!((rest.files, rest.skipped), (100 - files, files));
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
 pub trait Observer: Sync {
-    /// So many more source bytes are through.
-    fn advanced(&self, bytes: u64);
+    /// So many more source bytes were processed.
+    fn advanced(&self, _bytes: u64) {}
     /// One more entry has ended, well or not.
-    fn entry_ended(&self);
-    /// Whether [`Observer::ended`] wants events of entries that went well; those that failed are always told.
-    fn wants_every_event(&self) -> bool;
-    /// An entry has ended.
-    fn ended(&self, event: &Event<'_>);
+    fn entry_ended(&self) {}
+    /// Whether [`Observer::ended`] is to be called for entries that did not fail, too. Default: no.
+    fn wants_every_event(&self) -> bool {
+        false
+    }
+    /// An entry has ended: one that failed, or any if [`Observer::wants_every_event`] says so.
+    fn ended(&self, _event: &Event<'_>) {}
     /// Whether the run is to stop, from now on: the work of a moment is finished, no output that is not complete gets
     /// a name. Asked by every worker before each entry and each run of segments (about a mebibyte), and by the thread
-    /// that called [`crate::run`] while it waits for others.
+    /// that started the run while it waits for others.
     fn is_stopped(&self) -> bool {
         false
     }
+    /// How often the thread that started the run asks [`Observer::is_stopped`] while it only waits. `None`: it asks when
+    /// something happens, and otherwise waits without asking.
+    fn watch_interval(&self) -> Option<Duration> {
+        None
+    }
+    /// Takes a function to call, from any thread, as soon as [`Observer::is_stopped`] turns true; if it is true already,
+    /// at once. A run gives it that waits for answers from elsewhere, as a run over an object store does, and drops it when
+    /// it ends. An observer that can stop a run implements this or [`Observer::watch_interval`].
+    fn on_stop(&self, wake: Weak<dyn Fn() + Send + Sync>) {
+        drop(wake);
+    }
 }
+
+/// The methods of an [`Observer`] that passes everything on to its field `observer`, and itself says when to stop.
+macro_rules! pass_on {
+    () => {
+        fn advanced(&self, bytes: u64) {
+            self.observer.advanced(bytes);
+        }
+        fn entry_ended(&self) {
+            self.observer.entry_ended();
+        }
+        fn wants_every_event(&self) -> bool {
+            self.observer.wants_every_event()
+        }
+        fn ended(&self, event: &$crate::report::Event<'_>) {
+            self.observer.ended(event);
+        }
+        fn watch_interval(&self) -> Option<std::time::Duration> {
+            self.observer.watch_interval()
+        }
+        fn on_stop(&self, wake: std::sync::Weak<dyn Fn() + Send + Sync>) {
+            self.observer.on_stop(wake);
+        }
+    };
+}
+pub(crate) use pass_on;
 
 /// Watches nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 
-impl Observer for Unobserved {
-    fn advanced(&self, _bytes: u64) {}
-    fn entry_ended(&self) {}
-    fn wants_every_event(&self) -> bool {
-        false
-    }
-    fn ended(&self, _event: &Event<'_>) {}
-}
+impl Observer for Unobserved {}
 
 /// A run's end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct Summary {
+pub struct Report {
     /// Entries that were done.
     pub files: u64,
     /// Source bytes of the entries that were done.

@@ -47,12 +47,12 @@ impl Look {
     }
 }
 
-#[cfg(target_os = "linux")]
-pub(super) use linux::Items;
-#[cfg(not(target_os = "linux"))]
-pub(super) use portable::Items;
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+pub(super) use linux::{Item, Items};
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+pub(super) use portable::{Item, Items};
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod linux {
     use super::super::dropped::{Dropped, File, Process};
     use super::super::walk::kept_mode;
@@ -182,7 +182,7 @@ mod linux {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
 mod portable {
     use super::super::dropped::Process;
     use super::{Kind, Look, OsString, Path, io};

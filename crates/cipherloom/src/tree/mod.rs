@@ -4,8 +4,6 @@
 //! work from what stands here, so that a small file costs no second `stat`. It never follows a symbolic link and
 //! never opens a file's content.
 
-pub mod address;
-
 mod dropped;
 mod items;
 mod named;
@@ -18,10 +16,11 @@ pub use dropped::Dropped;
 pub use selection::Selection;
 pub use shard::Shard;
 pub(crate) use temporary::{is_temporary, temporary_name};
-pub(crate) use walk::{attributes, changed};
+pub(crate) use walk::changed;
 
 use crate::Error;
-use std::ffi::{OsStr, OsString};
+use crate::report::Unobserved;
+use std::ffi::OsString;
 use std::fs::Permissions;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -126,42 +125,7 @@ impl Tree {
     /// If `source` itself cannot be read, or is neither a file nor a folder. Trouble further down goes to
     /// [`Tree::unlisted`].
     pub fn list(source: &Path, selection: &Selection) -> Result<Tree, Error> {
-        Tree::list_unless(source, selection, &|| false)
-    }
-
-    /// As [`Tree::list`], but gives up when `is_stopped` says so; asked from time to time.
-    ///
-    /// # Errors
-    /// As [`Tree::list`]; [`Error::Stopped`].
-    pub fn list_unless(
-        source: &Path,
-        selection: &Selection,
-        is_stopped: &dyn Fn() -> bool,
-    ) -> Result<Tree, Error> {
-        walk::list(source, selection, is_stopped)
-    }
-
-    /// The tree of these files and folders, which are all in the folder `root`, with everything below them. A symbolic link
-    /// among them is passed over like any other.
-    ///
-    /// # Errors
-    /// If `root` cannot be read; trouble with what is in it goes to [`Tree::unlisted`].
-    pub fn list_several<'n>(
-        root: &Path,
-        names: impl IntoIterator<Item = &'n OsStr>,
-        selection: &Selection,
-    ) -> Result<Tree, Error> {
-        walk::list_several(root, &mut names.into_iter(), selection)
-    }
-
-    /// The tree of these `files` alone, relative paths below the folder `root`: a share of a listing made elsewhere. Each
-    /// is looked at again. Gives up when `is_stopped` says so.
-    ///
-    /// # Errors
-    /// If `root` cannot be read or is no folder; [`Error::Stopped`]. What is no regular file below `root` (or is below
-    /// a symbolic link) goes to [`Tree::unlisted`].
-    pub fn named(root: &Path, files: &[PathBuf], is_stopped: &dyn Fn() -> bool) -> Result<Tree, Error> {
-        named::named(root, files, is_stopped)
+        Tree::list_observed(source, selection, &Unobserved)
     }
 
     /// The entry's path relative to the root.

@@ -4,32 +4,41 @@ use super::dropped::{Dropped, Process};
 use super::temporary::is_temporary;
 use super::walk::{attributes, empty_tree};
 use super::{Attributes, Directory, Entry, Link, Tree, Unlisted};
-use crate::Error;
+use crate::{Error, error::LocationFault};
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
-pub(super) fn named(root: &Path, files: &[PathBuf], is_stopped: &dyn Fn() -> bool) -> Result<Tree, Error> {
-    let metadata = fs::metadata(root).map_err(|error| Error::io("read the source", error))?;
-    if !metadata.is_dir() {
-        return Err(Error::NeitherFileNorFolder);
-    }
-    let mut tree = empty_tree(root.to_owned(), attributes(&metadata), false);
-    let mut known = HashMap::from([(PathBuf::new(), 0)]);
-    // Parents before their children, and a folder's files together, as in a listing.
-    let mut files: Vec<&PathBuf> = files.iter().collect();
-    files.sort_unstable_by_key(|file| (file.parent(), file.file_name()));
-    files.dedup();
-    let process = Process::this();
-    for file in files {
-        if is_stopped() {
-            return Err(Error::Stopped);
+impl Tree {
+    /// The tree of these `files` alone, relative paths below the folder `root`: a share of a listing made elsewhere. Each
+    /// is looked at again. Gives up when `is_stopped` says so.
+    ///
+    /// # Errors
+    /// If `root` cannot be read or is no folder; [`Error::Stopped`]. What is no regular file below `root` (or is below
+    /// a symbolic link) goes to [`Tree::unlisted`].
+    pub fn named(root: &Path, files: &[PathBuf], is_stopped: &dyn Fn() -> bool) -> Result<Tree, Error> {
+        let metadata = fs::metadata(root).map_err(|error| Error::io("read the source", error))?;
+        if !metadata.is_dir() {
+            return Err(Error::io("read the source", ErrorKind::NotADirectory.into()));
         }
-        if let Err(error) = add(&mut tree, &mut known, file, process) {
-            tree.unlisted.push(Unlisted { path: root.join(file), error });
+        let mut tree = empty_tree(root.to_owned(), attributes(&metadata), false);
+        let mut known = HashMap::from([(PathBuf::new(), 0)]);
+        // Parents before their children, and a folder's files together, as in a listing.
+        let mut files: Vec<&PathBuf> = files.iter().collect();
+        files.sort_unstable_by_key(|file| (file.parent(), file.file_name()));
+        files.dedup();
+        let process = Process::this();
+        for file in files {
+            if is_stopped() {
+                return Err(Error::Stopped);
+            }
+            if let Err(error) = add(&mut tree, &mut known, file, process) {
+                tree.unlisted.push(Unlisted { path: root.join(file), error });
+            }
         }
+        Ok(tree)
     }
-    Ok(tree)
 }
 
 fn add(
@@ -39,12 +48,15 @@ fn add(
     process: Process,
 ) -> Result<(), Error> {
     let is_below = file.components().all(|component| matches!(component, Component::Normal(_)));
-    let name = file.file_name().filter(|_| is_below).ok_or(Error::NeitherFileNorFolder)?.to_owned();
+    let name = file.file_name().filter(|_| is_below).ok_or(LocationFault::OutsideFolder)?.to_owned();
     let metadata = look_at(tree, file)?;
     if metadata.is_symlink() {
         let directory = directory(tree, known, file.parent().unwrap_or(Path::new("")))?;
         tree.links.push(Link { directory, name });
         return Ok(());
+    }
+    if metadata.is_dir() {
+        return Err(Error::io("read the file", ErrorKind::IsADirectory.into()));
     }
     if !metadata.is_file() {
         return Err(Error::NeitherFileNorFolder);
@@ -69,7 +81,7 @@ fn directory(tree: &mut Tree, known: &mut HashMap<PathBuf, u32>, path: &Path) ->
     let metadata = look_at(tree, path)?;
     if !metadata.is_dir() {
         // A symbolic link to a folder: nothing below it is the tree's.
-        return Err(Error::NeitherFileNorFolder);
+        return Err(Error::io("read the folder", ErrorKind::NotADirectory.into()));
     }
     let index = tree.directories.len() as u32;
     tree.directories.push(Directory { path: path.to_owned(), attributes: attributes(&metadata) });
@@ -85,7 +97,7 @@ fn look_at(tree: &Tree, relative: &Path) -> Result<Metadata, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Selection;
+    use crate::tree::Selection;
 
     #[test]
     fn named_files_are_a_part_of_the_listing() {

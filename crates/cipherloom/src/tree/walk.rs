@@ -1,93 +1,230 @@
-//! Lists a tree, parents before children, without recursion so that depth costs no stack.
+//! Lists a tree, parents before children, without recursion so that depth costs no stack. Many folders are read by several
+//! threads, and so are the attributes of many items of one.
 
 use super::dropped::{Dropped, Process};
-use super::items::{Items, Kind, Look};
+use super::items::{Item, Items, Kind, Look};
 use super::temporary::is_temporary;
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
+use crate::engine::Workers;
+use crate::location::split;
+use crate::report::{Observer, Unobserved};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-/// How many items are listed before it is asked again whether to stop.
-const ITEMS_BETWEEN: usize = 1024;
+/// How many folders are read side by side. Each holds two file descriptors until it is listed.
+const FOLDERS: usize = 32;
 
-pub(super) fn list(
-    source: &Path,
-    selection: &Selection,
-    is_stopped: &dyn Fn() -> bool,
-) -> Result<Tree, Error> {
-    // The root may be named through a link: the user pointed at it.
-    let metadata = fs::metadata(source).map_err(|error| Error::io("read the source", error))?;
-    if metadata.is_file() {
-        return single_file(source, &metadata, selection);
+/// How many items of a folder are read before their attributes are: it bounds what the listing needs beside its result.
+const ITEMS: usize = 16_384;
+
+/// How many items a thread takes. One takes it about a microsecond; to start a thread takes 30.
+const ITEMS_TAKEN: usize = 256;
+
+/// Fewer folders are read, and fewer items looked at, by the calling thread alone.
+const MANY_FOLDERS: usize = 16;
+const MANY_ITEMS: usize = 4 * ITEMS_TAKEN;
+
+/// More threads than these wait for each other in the kernel.
+const MOST_THREADS: usize = 8;
+
+impl Tree {
+    /// As [`Tree::list`], but gives up when the observer says so; it is asked from time to time.
+    ///
+    /// # Errors
+    /// As [`Tree::list`]; [`Error::Stopped`].
+    pub fn list_observed(
+        source: &Path,
+        selection: &Selection,
+        observer: &dyn Observer,
+    ) -> Result<Tree, Error> {
+        // The root may be named through a link: the user pointed at it.
+        let metadata = fs::metadata(source).map_err(|error| Error::io("read the source", error))?;
+        if metadata.is_file() {
+            return single_file(source, &metadata, selection);
+        }
+        if !metadata.is_dir() {
+            return Err(Error::NeitherFileNorFolder);
+        }
+        let mut tree = empty_tree(source.to_owned(), attributes(&metadata), false);
+        Listing::new(selection, observer).go_on(&mut tree, 0)?;
+        Ok(tree)
     }
-    if !metadata.is_dir() {
-        return Err(Error::NeitherFileNorFolder);
+
+    /// The tree of these files and folders, which are all in the folder `root`, with everything below them. A symbolic link
+    /// among them is passed over like any other.
+    ///
+    /// # Errors
+    /// If `root` cannot be read; trouble with what is in it goes to [`Tree::unlisted`].
+    pub fn list_several<'n>(
+        root: &Path,
+        names: impl IntoIterator<Item = &'n OsStr>,
+        selection: &Selection,
+    ) -> Result<Tree, Error> {
+        let metadata = fs::metadata(root).map_err(|error| Error::io("read the source", error))?;
+        let mut tree = empty_tree(root.to_owned(), attributes(&metadata), false);
+        tree.is_several = true;
+        let listing = Listing::new(selection, &Unobserved);
+        for name in names {
+            let found = match fs::symlink_metadata(root.join(name)) {
+                Ok(found) => {
+                    let look = || Ok(Look::of(&found, listing.process));
+                    find(selection, Path::new(""), name.to_owned(), Ok(found.file_type().into()), look)
+                }
+                Err(error) => Found::Unread(name.into(), error),
+            };
+            tree.take(0, found);
+        }
+        listing.go_on(&mut tree, 1)?;
+        Ok(tree)
     }
-    let mut tree = empty_tree(source.to_owned(), attributes(&metadata), false);
-    list_from(&mut tree, 0, selection, is_stopped)?;
-    Ok(tree)
 }
 
-pub(super) fn list_several(
-    root: &Path,
-    names: &mut dyn Iterator<Item = &OsStr>,
-    selection: &Selection,
-) -> Result<Tree, Error> {
-    let metadata = fs::metadata(root).map_err(|error| Error::io("read the source", error))?;
-    let mut tree = empty_tree(root.to_owned(), attributes(&metadata), false);
-    tree.is_several = true;
-    let process = Process::this();
-    for name in names {
-        let path = root.join(name);
-        let place = Place { directory: 0, relative: Path::new(""), name: name.to_owned() };
-        let added = fs::symlink_metadata(&path).map_err(|error| (path, error)).and_then(|found| {
-            let kind = Ok(found.file_type().into());
-            add(&mut tree, selection, place, kind, || Ok(Look::of(&found, process)))
-        });
-        if let Err((path, error)) = added {
-            tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
-        }
-    }
-    list_from(&mut tree, 1, selection, &|| false)?;
-    Ok(tree)
+/// What a listing goes by.
+struct Listing<'l> {
+    selection: &'l Selection,
+    observer: &'l dyn Observer,
+    process: Process,
+    /// How many threads there are; asked where there is much to list.
+    threads: OnceLock<usize>,
 }
 
-/// Lists the folders from the one of this index on, and those below them.
-fn list_from(
-    tree: &mut Tree,
-    mut next: usize,
-    selection: &Selection,
-    is_stopped: &dyn Fn() -> bool,
-) -> Result<(), Error> {
-    while next < tree.directories.len() {
-        if is_stopped() {
-            return Err(Error::Stopped);
+impl<'l> Listing<'l> {
+    fn new(selection: &'l Selection, observer: &'l dyn Observer) -> Listing<'l> {
+        Listing { selection, observer, process: Process::this(), threads: OnceLock::new() }
+    }
+
+    /// Lists the folders from the one of this index on, and those below them.
+    fn go_on(&self, tree: &mut Tree, mut next: usize) -> Result<(), Error> {
+        while next < tree.directories.len() {
+            let end = tree.directories.len().min(next + FOLDERS);
+            let mut begun = self.begin(tree, next..end)?.into_iter();
+            for index in next..end {
+                self.list_folder(tree, index, begun.next())?;
+            }
+            next = end;
         }
-        if let Err(error) = list_directory(tree, next, selection, is_stopped) {
-            let path = tree.root.join(&tree.directories[next].path);
+        self.check()
+    }
+
+    /// Reads the beginning of each of these folders, or of none if they are few.
+    fn begin(&self, tree: &Tree, folders: Range<usize>) -> Result<Vec<(Vec<Found>, Folder)>, Error> {
+        let folders = &tree.directories[folders];
+        if folders.len() < MANY_FOLDERS {
+            return Ok(Vec::new());
+        }
+        self.each(folders.len(), |number| {
+            let relative = &folders[number].path;
+            let mut folder = Folder::open(&tree.root.join(relative));
+            let items = folder.read(ITEMS_TAKEN);
+            (items.iter().map(|item| self.find(relative, item)).collect(), folder)
+        })
+    }
+
+    /// Lists a folder, whose beginning may have been read.
+    fn list_folder(
+        &self,
+        tree: &mut Tree,
+        index: usize,
+        begun: Option<(Vec<Found>, Folder)>,
+    ) -> Result<(), Error> {
+        let relative = tree.directories[index].path.clone();
+        let directory = u32::try_from(index).expect("fewer than 2^32 folders fit into memory");
+        let (found, mut folder) =
+            begun.unwrap_or_else(|| (Vec::new(), Folder::open(&tree.root.join(&relative))));
+        found.into_iter().for_each(|found| tree.take(directory, found));
+        while folder.items.is_some() {
+            self.check()?;
+            let items = folder.read(ITEMS);
+            if items.len() < MANY_ITEMS {
+                items.iter().for_each(|item| tree.take(directory, self.find(&relative, item)));
+                continue;
+            }
+            let pieces: Vec<_> = items.chunks(ITEMS_TAKEN).collect();
+            let find = |number: usize| -> Vec<Found> {
+                pieces[number].iter().map(|item| self.find(&relative, item)).collect()
+            };
+            self.each(pieces.len(), find)?
+                .into_iter()
+                .flatten()
+                .for_each(|found| tree.take(directory, found));
+        }
+        if let Some(error) = folder.error {
+            let path = tree.root.join(relative);
             tree.unlisted.push(Unlisted { path, error: Error::io("read the folder", error) });
         }
-        next += 1;
+        Ok(())
     }
-    if is_stopped() { Err(Error::Stopped) } else { Ok(()) }
+
+    fn find(&self, relative: &Path, item: &Item) -> Found {
+        find(self.selection, relative, item.name(), item.kind(), || item.look(self.process))
+    }
+
+    /// What `work` gives for each number below `count`, from several threads.
+    fn each<T: Send + Sync>(&self, count: usize, work: impl Fn(usize) -> T + Sync) -> Result<Vec<T>, Error> {
+        let threads = *self.threads.get_or_init(|| {
+            std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_THREADS))
+        });
+        let results: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
+        Workers::new(threads, self.observer).run_each(
+            count,
+            || (),
+            |number, ()| _ = results[number].get_or_init(|| work(number)),
+        )?;
+        // One is missing if the run was stopped.
+        results.into_iter().map(OnceLock::into_inner).collect::<Option<_>>().ok_or(Error::Stopped)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        if self.observer.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
+    }
+}
+
+/// A folder whose items are being read.
+struct Folder {
+    /// `None` when all are read.
+    items: Option<Items>,
+    /// Why it could not be read, or not on.
+    error: Option<io::Error>,
+}
+
+impl Folder {
+    fn open(path: &Path) -> Folder {
+        match Items::of(path) {
+            Ok(items) => Folder { items: Some(items), error: None },
+            Err(error) => Folder { items: None, error: Some(error) },
+        }
+    }
+
+    /// The next items, at most `most`.
+    fn read(&mut self, most: usize) -> Vec<Item> {
+        let mut read = Vec::new();
+        while read.len() < most
+            && let Some(items) = &mut self.items
+        {
+            match items.next() {
+                Some(Ok(item)) => read.push(item),
+                Some(Err(error)) => (self.items, self.error) = (None, Some(error)),
+                None => self.items = None,
+            }
+        }
+        read
+    }
 }
 
 fn single_file(source: &Path, metadata: &Metadata, selection: &Selection) -> Result<Tree, Error> {
-    let name = source.file_name().ok_or(Error::NeitherFileNorFolder)?.to_owned();
-    let folder = match source.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    let folder_metadata = fs::metadata(&folder).map_err(|error| Error::io("read the folder", error))?;
-    let mut tree = empty_tree(folder, attributes(&folder_metadata), true);
-    if selection.takes_file(Path::new(&name)) {
+    let (folder, name) = split(source)?;
+    let folder_metadata = fs::metadata(folder).map_err(|error| Error::io("read the folder", error))?;
+    let mut tree = empty_tree(folder.to_owned(), attributes(&folder_metadata), true);
+    if selection.takes_file(Path::new(name)) {
         tree.dropped.add(Dropped::of_metadata(metadata, Process::this()));
         tree.entries.push(Entry {
             directory: 0,
-            name,
+            name: name.to_owned(),
             size: metadata.len(),
             attributes: attributes(metadata),
         });
@@ -111,74 +248,70 @@ pub(super) fn empty_tree(root: PathBuf, attributes: Attributes, is_single_file: 
     }
 }
 
-/// Ends early, without an error, if it is to stop; [`list`] asks again before it goes on.
-fn list_directory(
-    tree: &mut Tree,
-    index: usize,
-    selection: &Selection,
-    is_stopped: &dyn Fn() -> bool,
-) -> io::Result<()> {
-    let relative = tree.directories[index].path.clone();
-    let process = Process::this();
-    let directory = u32::try_from(index).map_err(|_| io::Error::other("more than 2^32 folders"))?;
-    for (position, item) in Items::of(&tree.root.join(&relative))?.enumerate() {
-        if position % ITEMS_BETWEEN == ITEMS_BETWEEN - 1 && is_stopped() {
-            return Ok(());
-        }
-        // Here the folder itself cannot be read on. What goes wrong with one item concerns that one only.
-        let item = item?;
-        let place = Place { directory, relative: &relative, name: item.name() };
-        if let Err((path, error)) = add(tree, selection, place, item.kind(), || item.look(process)) {
-            tree.unlisted.push(Unlisted { path, error: Error::io("read the attributes", error) });
-        }
-    }
-    Ok(())
+/// What an item of a folder is to the listing.
+enum Found {
+    Folder(PathBuf, Attributes),
+    File(OsString, Look),
+    Link(OsString),
+    Special,
+    Leftover,
+    Excluded,
+    /// Its attributes could not be read.
+    Unread(PathBuf, io::Error),
 }
 
-/// Where an item of a folder stands.
-struct Place<'p> {
-    directory: u32,
-    /// The folder's path below the root.
-    relative: &'p Path,
+/// Judges an item of the folder `relative`, and looks at what is taken. `kind` fails where the file system does not say it
+/// with the name, and the name has vanished meanwhile.
+fn find(
+    selection: &Selection,
+    relative: &Path,
     name: OsString,
-}
-
-/// Adds one item. `kind` fails where the file system does not say it with the name, and the name has vanished meanwhile.
-fn add(
-    tree: &mut Tree,
-    selection: &Selection,
-    place: Place<'_>,
     kind: io::Result<Kind>,
     look: impl FnOnce() -> io::Result<Look>,
-) -> Result<(), (PathBuf, io::Error)> {
-    let Place { directory, relative, name } = place;
-    let whole_path = |root: &Path| root.join(relative).join(&name);
-    let kind = kind.map_err(|error| (whole_path(&tree.root), error))?;
+) -> Found {
+    let kind = match kind {
+        Ok(kind) => kind,
+        Err(error) => return Found::Unread(relative.join(name), error),
+    };
     if !selection.takes_everything() {
         let path = relative.join(&name);
         let out =
             if kind == Kind::Folder { selection.leaves_out(&path) } else { !selection.takes_file(&path) };
         if out {
-            tree.passed_over.excluded += 1;
-            return Ok(());
+            return Found::Excluded;
         }
     }
     match kind {
-        Kind::Link => tree.links.push(Link { directory, name }),
-        Kind::Regular if is_temporary(&name) => tree.passed_over.leftovers += 1,
-        Kind::Special => tree.passed_over.special += 1,
-        Kind::Folder | Kind::Regular => {
-            let Look { size, attributes, dropped } =
-                look().map_err(|error| (whole_path(&tree.root), error))?;
-            if kind == Kind::Folder {
-                tree.directories.push(Directory { path: relative.join(&name), attributes });
-            } else {
-                tree.dropped.add(dropped);
-                tree.entries.push(Entry { directory, name, size, attributes });
+        Kind::Link => Found::Link(name),
+        Kind::Regular if is_temporary(&name) => Found::Leftover,
+        Kind::Special => Found::Special,
+        Kind::Folder | Kind::Regular => match look() {
+            Ok(look) if kind == Kind::Folder => Found::Folder(relative.join(name), look.attributes),
+            Ok(look) => Found::File(name, look),
+            Err(error) => Found::Unread(relative.join(name), error),
+        },
+    }
+}
+
+impl Tree {
+    /// Adds an item of this folder.
+    fn take(&mut self, directory: u32, found: Found) {
+        match found {
+            Found::Folder(path, attributes) => self.directories.push(Directory { path, attributes }),
+            Found::File(name, Look { size, attributes, dropped }) => {
+                self.dropped.add(dropped);
+                self.entries.push(Entry { directory, name, size, attributes });
+            }
+            Found::Link(name) => self.links.push(Link { directory, name }),
+            Found::Special => self.passed_over.special += 1,
+            Found::Leftover => self.passed_over.leftovers += 1,
+            Found::Excluded => self.passed_over.excluded += 1,
+            Found::Unread(path, error) => {
+                let (path, error) = (self.root.join(path), Error::io("read the attributes", error));
+                self.unlisted.push(Unlisted { path, error });
             }
         }
     }
-    Ok(())
 }
 
 pub(crate) fn attributes(metadata: &Metadata) -> Attributes {
@@ -220,104 +353,4 @@ fn permissions(metadata: &Metadata) -> fs::Permissions {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_files_folders_and_counts_the_rest() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        fs::create_dir_all(root.join("a/b")).unwrap();
-        fs::write(root.join("a/b/deep"), b"12345").unwrap();
-        fs::write(root.join("top"), b"1").unwrap();
-        // What a killed run leaves behind is no content; a name that only begins like it is.
-        fs::write(root.join(".cipherloom-0123456789abcdef"), b"half of it").unwrap();
-        fs::write(root.join(".cipherloom-notes"), b"").unwrap();
-        #[cfg(unix)]
-        {
-            std::os::unix::fs::symlink("top", root.join("link")).unwrap();
-            let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
-        }
-        let tree = Tree::list(root, &Selection::default()).unwrap();
-        assert_eq!(tree.total_bytes(), 6);
-        let mut paths: Vec<_> = tree.entries.iter().map(|entry| tree.relative_path(entry)).collect();
-        paths.sort();
-        assert_eq!(paths, [".cipherloom-notes", "a/b/deep", "top"].map(PathBuf::from));
-        assert_eq!(tree.passed_over.leftovers, 1);
-        #[cfg(unix)]
-        assert_eq!((tree.links.len(), tree.passed_over.special), (1, 1));
-        for (index, directory) in tree.directories.iter().enumerate().skip(1) {
-            let parent = directory.path.parent().unwrap();
-            assert!(tree.directories[..index].iter().any(|earlier| earlier.path == parent));
-        }
-    }
-
-    /// As on a file system that does not tell kinds with names, where looking for one comes too late for a name.
-    #[test]
-    fn a_name_that_vanishes_is_told_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("here");
-        fs::write(&path, b"12").unwrap();
-        let metadata = fs::metadata(&path).unwrap();
-        let everything = Selection::default();
-        let some = Selection::new(&["*e*".to_owned()], &[]).unwrap();
-        for selection in [&everything, &some] {
-            let mut tree = empty_tree(folder.path().to_owned(), attributes(&metadata), false);
-            let gone = || io::Error::from(io::ErrorKind::NotFound);
-            let mut add = |name: &str, kind, looked: io::Result<Look>| {
-                let place = Place { directory: 0, relative: Path::new("a"), name: name.into() };
-                add(&mut tree, selection, place, kind, || looked)
-                    .map_err(|(path, error)| (path, error.kind()))
-            };
-            let told = |name: &str| Err((folder.path().join("a").join(name), io::ErrorKind::NotFound));
-            let here = || Ok(Look::of(&metadata, Process::this()));
-            assert_eq!(add("early", Err(gone()), here()), told("early"));
-            assert_eq!(add("late", Ok(Kind::Regular), Err(gone())), told("late"));
-            assert_eq!(add("here", Ok(Kind::Regular), here()), Ok(()));
-            assert_eq!((tree.entries.len(), tree.total_bytes()), (1, 2));
-        }
-    }
-
-    #[test]
-    fn several_names_are_a_tree_without_what_lies_beside_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        fs::create_dir_all(root.join("a/b")).unwrap();
-        for name in ["a/b/deep", "top", "beside"] {
-            fs::write(root.join(name), b"1").unwrap();
-        }
-        let names = ["a", "top", "missing"].map(OsStr::new);
-        let tree = Tree::list_several(root, names, &Selection::default()).unwrap();
-        let mut paths: Vec<_> = tree.entries.iter().map(|entry| tree.relative_path(entry)).collect();
-        paths.sort();
-        assert_eq!(paths, [PathBuf::from("a/b/deep"), PathBuf::from("top")]);
-        let folders: Vec<_> = tree.directories.iter().map(|directory| directory.path.clone()).collect();
-        assert_eq!(folders, ["", "a", "a/b"].map(PathBuf::from));
-        assert_eq!((tree.unlisted.len(), tree.is_several), (1, true));
-    }
-
-    #[test]
-    fn a_single_file_is_a_tree_of_one() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("one"), b"abc").unwrap();
-        let tree = Tree::list(&folder.path().join("one"), &Selection::default()).unwrap();
-        assert!(tree.is_single_file);
-        assert_eq!(tree.relative_path(&tree.entries[0]), PathBuf::from("one"));
-    }
-
-    #[test]
-    fn a_single_file_is_selected_like_any_other() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("one");
-        fs::write(&file, b"abc").unwrap();
-        let list = |selection: Selection| {
-            let tree = Tree::list(&file, &selection).unwrap();
-            (tree.entries.len(), tree.passed_over.excluded)
-        };
-        assert_eq!(list(Selection::new(&[], &["o*".into()]).unwrap()), (0, 1));
-        assert_eq!(list(Selection::new(&["o*".into()], &[]).unwrap()), (1, 0));
-        let shards =
-            ["1/2", "2/2"].map(|shard| list(Selection::default().in_shard(Some(shard.parse().unwrap()))).0);
-        assert_eq!(shards.iter().sum::<usize>(), 1);
-    }
-}
+mod tests;

@@ -1,9 +1,11 @@
-//! Whole streams in memory, sealed and opened segment by segment: the plainest user of `Format`.
+//! Whole streams in memory, and the vectors.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use cipherloom::Error;
-use cipherloom::format::{Format, pad};
+pub(crate) mod formats;
+
+use cipherloom::format::Format;
+use cipherloom::{Error, stream};
 use std::path::PathBuf;
 
 /// The repository's `vectors/<origin>` folder.
@@ -18,62 +20,12 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
 
 /// Seals a whole plaintext.
 pub(crate) fn seal(format: &Format, associated_data: &[u8], plaintext: &[u8]) -> Result<Vec<u8>, Error> {
-    let layout = format.layout();
-    let length = plaintext.len() as u64;
-    let mut ciphertext = vec![0; layout.ciphertext_len(length) as usize];
-    let (header, body) = ciphertext.split_at_mut(layout.header as usize);
-    let stream = format.seal_stream(associated_data, header)?;
-    if let Some((aes, mut iv)) = stream.chain() {
-        body[..plaintext.len()].copy_from_slice(plaintext);
-        assert_eq!(pad(body, plaintext.len()), body.len());
-        aes.cbc_encrypt(&mut iv, body);
-        return Ok(ciphertext);
-    }
-    for index in 0..layout.segments(length) {
-        let segment = layout.segment(index, length);
-        let from = segment.plaintext_offset as usize;
-        let to = segment.ciphertext_offset as usize;
-        let buffer = &mut ciphertext[to..][..segment.ciphertext_len as usize];
-        let text = &plaintext[from..][..segment.plaintext_len as usize];
-        buffer[..text.len()].copy_from_slice(text);
-        stream.seal_segment(index, segment.last, buffer)?;
-    }
-    Ok(ciphertext)
+    stream::encrypt_with_format(plaintext, format, associated_data)
 }
 
-/// Opens a whole ciphertext, its segments from last to first: the order must not matter. Segment 0 is asked first, for
-/// what fails there tells most.
+/// Opens a whole ciphertext.
 pub(crate) fn open(format: &Format, associated_data: &[u8], ciphertext: &[u8]) -> Result<Vec<u8>, Error> {
-    let head = &ciphertext[..ciphertext.len().min(format.head_len())];
-    let mut scratch = vec![0; format.largest_segment() as usize];
-    let stream = format.open_stream(associated_data, head, head.len() == ciphertext.len(), &mut scratch)?;
-    let layout = *stream.layout();
-    let length = ciphertext.len() as u64;
-    let segments = layout.segments_of_ciphertext(length)?;
-    let mut plaintext = vec![0; layout.plaintext_len(length)? as usize];
-    for index in std::iter::once(0).chain((1..segments).rev()) {
-        let segment = layout.ciphertext_segment(index, length)?;
-        let from = segment.ciphertext_offset as usize;
-        let mut buffer = ciphertext[from..][..segment.ciphertext_len as usize].to_vec();
-        let before = ciphertext[..from].last_chunk::<16>().filter(|_| stream.needs_block_before());
-        let result = stream.open_segment(index, segment.last, before, &mut buffer);
-        if result.is_err() && format.is_authenticated() {
-            // What is left in the buffer is nothing or the ciphertext, never plaintext that failed.
-            let is_untouched = ciphertext[from..][..buffer.len()] == buffer;
-            assert!(is_untouched || buffer.iter().all(|&byte| byte == 0));
-        }
-        let opened = result?;
-        assert!(
-            opened == segment.plaintext_len as usize
-                || (segment.last && opened <= segment.plaintext_len as usize)
-        );
-        let to = segment.plaintext_offset as usize;
-        plaintext[to..][..opened].copy_from_slice(&buffer[..opened]);
-        if segment.last {
-            plaintext.truncate(to + opened);
-        }
-    }
-    Ok(plaintext)
+    stream::decrypt_with_format(ciphertext, format, associated_data).map(|plaintext| plaintext.to_vec())
 }
 
 /// Reads hexadecimal digits.

@@ -1,27 +1,21 @@
-//! The command line, as types. Each command's arguments stand in a file of their own.
+//! The command line, as types.
 
-mod keygen;
+mod age;
+mod deferred;
 mod keys;
 mod lcp;
-mod lcp_licence;
 mod transform;
 
-pub use keygen::KeygenArguments;
-pub use keys::{
-    KeyFileArguments, KeysAddArguments, KeysArguments, KeysCommand, KeysIdArguments, KeysListArguments,
-    KeysPassphraseArguments,
-};
-pub use lcp::{LcpArguments, LcpCommand, LcpEncryptArguments, LcpNotifyArguments, NotifyVersion};
-pub use lcp_licence::{
-    LcpCheckArguments, LcpDecryptArguments, LcpInspectArguments, LcpLicenseArguments, RunningArguments,
-};
-pub use transform::{
-    CipherName, CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments,
-    FormatName, IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, PreserveArgument,
-    RekeyArguments, StoreArguments, TreeArguments, VerifyArguments,
-};
+pub use age::RecipientArguments;
+pub use deferred::Deferred;
+pub use keys::*;
+pub use lcp::*;
+pub use transform::*;
 
 use crate::exit_code::ExitCode;
+use crate::report::Style;
+use cipherloom::IfExists;
+use cipherloom::format::Cipher;
 use cipherloom::key::Template;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
@@ -29,6 +23,7 @@ use clap::{Args, Parser, Subcommand};
 use std::fmt::Write as _;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// Encrypt, verify, decrypt and re-key trees of files on every core, in formats that others can open.
 #[derive(Debug, Parser)]
@@ -38,16 +33,21 @@ pub struct Arguments {
     pub command: Command,
 }
 
+const LCP_PROFILES: &str = "\
+Protected publications do not depend on the encryption profile: a certified license server makes
+licenses for what `cipherloom lcp encrypt` writes. Licenses of the basic profile protect nothing
+(their key derivation is public): they are for tests.";
+
 const EXAMPLES: &str = "\
 Examples:
   cipherloom encrypt books sealed --new-key key.json   make a key and encrypt a folder with it
   cipherloom verify  sealed --key key.json             check every byte, write nothing
   cipherloom decrypt sealed opened --key key.json      get the files back
 
-`cipherloom help COMMAND` tells more about each command, `cipherloom man` prints the manual page.";
+`cipherloom help COMMAND` shows a command's options, `cipherloom man` prints the manual page.";
 
-/// Whoever names one path has forgotten the last one. The parser takes that for the destination, since sources may be
-/// several, and would ask for a source.
+/// Names the destination as missing where only one path is given. The parser takes that path for the destination, since
+/// there may be several sources, and would ask for a source.
 pub fn with_missing_destination(mut error: clap::Error) -> clap::Error {
     const SOURCES: &str = "<SRC>...";
     let missing = match error.get(ContextKind::InvalidArg) {
@@ -75,27 +75,29 @@ fn overview() -> String {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Make a key file (a Tink keyset), plain or wrapped with age
-    Keygen(KeygenArguments),
+    Keygen(Deferred<KeygenArguments>),
     /// Show and change key files: more keys, another primary key, another passphrase
-    Keys(KeysArguments),
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Encrypt a file or a folder
-    Encrypt(EncryptArguments),
+    Encrypt(Deferred<EncryptArguments>),
     /// Decrypt a file or a folder
-    Decrypt(DecryptArguments),
+    Decrypt(Deferred<DecryptArguments>),
     /// Authenticate every byte of a file or a folder, writing nothing
-    Verify(VerifyArguments),
+    Verify(Deferred<VerifyArguments>),
     /// Decrypt and encrypt under another key in one pass; no plaintext touches the disk
-    Rekey(RekeyArguments),
-    /// Readium LCP: protect e-books, make and check licences
-    Lcp(LcpArguments),
+    Rekey(Deferred<RekeyArguments>),
+    /// Readium LCP: protect e-books, make and check licenses
+    #[command(subcommand, after_help = LCP_PROFILES)]
+    Lcp(LcpCommand),
     /// Show what would run where, with which lanes, segments and buffers, and why
-    Plan(PlanArguments),
-    /// Tell what can be told of a file without its key
-    Inspect(InspectArguments),
+    Plan(Deferred<PlanArguments>),
+    /// Show the format and header of a file; needs no key
+    Inspect(Deferred<InspectArguments>),
     /// List this machine's CPU, its features, backends for AES, and GPUs
-    Devices(DevicesArguments),
+    Devices(Deferred<DevicesArguments>),
     /// Measure this machine's fixed costs once, for better plans
-    Calibrate(CalibrateArguments),
+    Calibrate(Deferred<CalibrateArguments>),
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete for
@@ -104,26 +106,78 @@ pub enum Command {
     },
     /// Print the manual page (roff): `cipherloom man | man -l -`
     Man,
-    /// The same way through the pipeline without a cipher: what the other commands are measured against
+    /// Copy through the same pipeline without a cipher, as a baseline for measurements
     #[command(hide = true)]
-    Floor(FloorArguments),
+    Floor(Deferred<FloorArguments>),
 }
 
-/// Key templates by name, so that help and completions list them.
-pub(crate) fn template_values() -> impl TypedValueParser<Value = Template> {
-    PossibleValuesParser::new(Template::ALL.map(Template::name)).try_map(|name| name.parse::<Template>())
+/// Parses one of these names; help and completions list them.
+pub(crate) fn named_values<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [(&'static str, T); N],
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(values.map(|(name, _)| name)).try_map(move |given: String| {
+        let is_given = |(name, _): &&(&str, T)| name.eq_ignore_ascii_case(&given);
+        values.iter().find(is_given).map(|(_, value)| *value).ok_or("unknown value")
+    })
+}
+
+fn template_values() -> impl TypedValueParser<Value = Template> {
+    named_values(Template::ALL.map(|template| (template.name(), template)))
+}
+
+fn positive<N: FromStr>(text: &str) -> Result<N, &'static str> {
+    text.parse().map_err(|_| "give a whole number, at least 1")
+}
+
+/// What a run does where an output exists.
+#[derive(Debug, Args)]
+pub struct IfExistsArguments {
+    /// What to do where an output exists; `skip` resumes a stopped run
+    #[arg(long, default_value = "fail", value_name = "fail|skip|overwrite", hide_possible_values = true)]
+    #[arg(value_parser = named_values([("fail", IfExists::Fail), ("skip", IfExists::Skip), ("overwrite", IfExists::Overwrite)]))]
+    pub if_exists: IfExists,
+}
+
+/// What a run prints.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Running")]
+pub struct ReportArguments {
+    /// Print one JSON object a line for each item, then a summary object
+    #[arg(long)]
+    pub json: bool,
+    /// Print errors only
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+impl ReportArguments {
+    /// How much is printed.
+    pub fn style(&self, is_verbose: bool) -> Style {
+        match self {
+            ReportArguments { json: true, .. } => Style::Json,
+            ReportArguments { quiet: true, .. } => Style::Quiet,
+            _ if is_verbose => Style::Verbose,
+            _ => Style::Plain,
+        }
+    }
 }
 
 impl Command {
-    /// Whether the user wants errors only of a command over a tree.
-    pub fn is_quiet(&self) -> bool {
+    /// Decides the format of a command over a tree that names none: age where its recipients or secrets are given.
+    pub fn decide_format(&mut self) {
         match self {
-            Command::Encrypt(arguments) => arguments.common.quiet,
-            Command::Decrypt(arguments) => arguments.common.quiet,
-            Command::Verify(arguments) => arguments.common.quiet,
-            Command::Rekey(arguments) => arguments.common.quiet,
-            Command::Floor(arguments) => arguments.common.quiet,
-            _ => false,
+            Command::Encrypt(arguments) => {
+                let makes_key = arguments.new_key.is_some();
+                let is_for_age = arguments.recipients.is_given() && !makes_key;
+                arguments.format.decide_format(is_for_age, makes_key);
+            }
+            Command::Decrypt(arguments) => arguments.format.decide_format(false, false),
+            Command::Verify(arguments) => arguments.format.decide_format(false, false),
+            Command::Rekey(arguments) => {
+                let (is_for_age, has_new_key) = (arguments.recipients.is_given(), arguments.to.is_some());
+                arguments.format.decide_format(is_for_age, has_new_key);
+            }
+            _ => {}
         }
     }
 }
@@ -143,18 +197,18 @@ pub struct PlanArguments {
     #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true, value_parser = template_values())]
     pub template: Template,
     /// Cipher for raw and openssl
-    #[arg(long, value_enum, value_name = "CIPHER")]
-    pub cipher: Option<CipherName>,
+    #[arg(long, value_name = "CIPHER", value_parser = cipher_values())]
+    pub cipher: Option<Cipher>,
     /// Iterations of PBKDF2, for openssl
-    #[arg(long, value_name = "N", value_parser = transform::positive::<NonZeroU32>, default_value = "600000")]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>, default_value = "600000")]
     pub pbkdf2_iterations: NonZeroU32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub machine: MachineArguments,
     #[command(flatten)]
     pub stores: StoreArguments,
-    /// Print one JSON object
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,12 +1,19 @@
-//! Arguments of the commands that take a tree through the pipeline: encrypt, decrypt, verify, rekey.
+//! Arguments of the commands that process a tree: encrypt, decrypt, verify, rekey; and of the format of the encrypted side.
 
+use super::{
+    IfExistsArguments, RecipientArguments, ReportArguments, SecretArguments, named_values, positive,
+    template_values,
+};
+use crate::hint::hint;
+use cipherloom::Links;
+use cipherloom::format::Cipher;
+use cipherloom::internal::{Selection, Shard};
 use cipherloom::key::Template;
-use cipherloom::{Selection, Shard};
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -17,6 +24,7 @@ Examples:
   cipherloom encrypt books sealed --key key.json --if-exists skip          resume a stopped run
   cipherloom encrypt books sealed --format raw --cipher aes-128-cbc --raw-key key.hex
   cipherloom encrypt books sealed --format openssl --cipher aes-256-cbc --passphrase-file secret.txt
+  cipherloom encrypt books sealed --format age --recipient age1...         for an age identity
   tar c books | cipherloom encrypt - - --key key.json > books.tar.enc")]
 pub struct EncryptArguments {
     #[command(flatten)]
@@ -27,27 +35,15 @@ pub struct EncryptArguments {
     #[arg(long, value_name = "FILE", conflicts_with = "key")]
     pub new_key: Option<PathBuf>,
     /// Kind and segment size of the key that --new-key makes
-    #[arg(
-        long,
-        default_value_t,
-        value_name = "TEMPLATE",
-        ignore_case = true,
-        value_parser = super::template_values(),
-        requires = "new_key",
-        conflicts_with = "key"
-    )]
+    #[arg(long, default_value_t, value_name = "TEMPLATE", ignore_case = true, value_parser = template_values())]
+    #[arg(requires = "new_key", conflicts_with = "key")]
     pub template: Template,
-    /// Wrap the new key with a passphrase (asked for, or from --passphrase-file or CIPHERLOOM_PASSPHRASE)
-    // What conflicts with the option that is required is not missed by clap: both are said.
-    #[arg(long, requires = "new_key", conflicts_with_all = ["recipient", "key"])]
-    pub passphrase: bool,
-    /// Wrap the new key for the owner of this age public key (repeatable)
-    #[arg(long, value_name = "AGE1…", requires = "new_key", conflicts_with_all = ["passphrase_file", "key"])]
-    pub recipient: Vec<String>,
     /// Encrypt even if DST holds files that do not open with this key. The check opens at most 16 files of DST; there is
     /// none for standard input and the formats openssl and raw
     #[arg(long)]
     pub allow_mixed_keys: bool,
+    #[command(flatten)]
+    pub recipients: RecipientArguments,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -58,6 +54,7 @@ pub struct EncryptArguments {
 #[command(after_help = "\
 Examples:
   cipherloom decrypt sealed opened --key key.json
+  cipherloom decrypt sealed opened --identity me.txt                       files of age
   cipherloom decrypt sealed/chapter.enc - --key key.json | less")]
 pub struct DecryptArguments {
     #[command(flatten)]
@@ -77,6 +74,7 @@ pub struct DecryptArguments {
 #[command(after_help = "\
 Examples:
   cipherloom verify sealed --key key.json
+  cipherloom verify sealed --identity me.txt
   cipherloom verify sealed --key key.json --json | jq 'select(.event == \"failed\")'")]
 pub struct VerifyArguments {
     #[command(flatten)]
@@ -95,9 +93,10 @@ pub struct VerifyArguments {
 Examples:
   cipherloom rekey sealed resealed --key old.json --to new.json
   cipherloom rekey sealed sealed --key old.json --to new.json --if-exists overwrite
+  cipherloom rekey sealed resealed --identity me.txt --recipient age1...
 
-The second re-keys in place: each file is replaced when its output is complete and on disk.
-A repeated run skips the files that open with the new key already.")]
+The second example re-keys in place: each file is replaced when its output is complete and on disk.
+A repeated run skips the files that already open with the new key.")]
 pub struct RekeyArguments {
     #[command(flatten)]
     pub tree: TreeArguments,
@@ -105,14 +104,17 @@ pub struct RekeyArguments {
     pub output: OutputArguments,
     /// The key file to encrypt under (Tink keyset, plain or wrapped; for cobblestone a raw key)
     #[arg(long, value_name = "FILE")]
-    pub to: PathBuf,
-    /// Read the passphrase of the --to key file from the first line of FILE; default: the same as for --key
+    pub to: Option<PathBuf>,
+    /// Read the passphrase of the --to key file from the first line of FILE; default: the same as for --key. With --format
+    /// age: the new passphrase of the files
     #[arg(long, value_name = "FILE")]
     pub to_passphrase_file: Option<PathBuf>,
     /// Encrypt even if DST holds files that do not open with the key of --to. The check opens at most 16 files of DST; there
     /// is none for standard input
     #[arg(long)]
     pub allow_mixed_keys: bool,
+    #[command(flatten)]
+    pub recipients: RecipientArguments,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -148,17 +150,17 @@ pub struct TreeArguments {
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
     /// Take one of N shares, chosen by path, for N machines that divide a tree among themselves
-    #[arg(long, value_name = "I/N")]
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     pub shard: Option<Shard>,
 }
 
 impl TreeArguments {
-    /// The first of the sources, which is the only one mostly.
+    /// The first source; most runs have only this one.
     pub fn source(&self) -> &Path {
         &self.sources[0]
     }
 
-    /// What of the tree takes part.
+    /// Which entries of the tree are processed.
     pub fn selection(&self) -> Result<Selection, cipherloom::Error> {
         Ok(Selection::new(&self.include, &self.exclude)?.in_shard(self.shard))
     }
@@ -169,22 +171,15 @@ pub struct OutputArguments {
     /// The folder (or file, if SRC is one) to write; `-` for standard output; s3://, gs:// or az://BUCKET/PREFIX
     #[arg(value_name = "DST", required = true)]
     pub destination: PathBuf,
-    /// What to do where an output exists; `skip` resumes a stopped run
-    #[arg(
-        long,
-        value_enum,
-        default_value_t,
-        value_name = "fail|skip|overwrite",
-        hide_possible_values = true
-    )]
-    pub if_exists: IfExistsArgument,
+    #[command(flatten)]
+    pub if_exists: IfExistsArguments,
     /// Skip symbolic links, or copy them as links. Links are not authenticated: `decrypt --links copy` refuses those that
     /// could lead out of DST, copy-all does not
-    #[arg(long, value_enum, default_value_t, value_name = "skip|copy|copy-all", hide_possible_values = true)]
-    pub links: LinksArgument,
+    #[arg(long, default_value = "skip", value_name = "skip|copy|copy-all", value_parser = links_values(), hide_possible_values = true)]
+    pub links: Links,
     /// Give outputs exactly the permissions of their sources, which are not authenticated. Without it the umask applies
-    #[arg(long, value_enum, value_name = "modes", hide_possible_values = true)]
-    pub preserve: Option<PreserveArgument>,
+    #[arg(long, value_name = "modes", value_parser = ["modes"], hide_possible_values = true)]
+    pub preserve: Option<String>,
     /// Added to names when encrypting, removed when decrypting
     #[arg(long, value_name = "SUFFIX", default_value = "", hide_default_value = true)]
     pub suffix: OsString,
@@ -201,108 +196,101 @@ pub struct OutputArguments {
 }
 
 #[derive(Debug, Args)]
-pub struct FormatArguments {
-    /// The format of the encrypted side
-    #[arg(long, value_enum, default_value_t, help_heading = "Format and keys")]
-    pub format: FormatName,
-    /// Key file for tink: a keyset (JSON), plain or wrapped in an age file [env: CIPHERLOOM_KEY]
-    #[arg(long, short = 'k', value_name = "FILE", help_heading = "Format and keys")]
-    pub key: Option<PathBuf>,
-    /// Refuse a key file whose key has another fingerprint (`keygen` and `inspect` show it; repeatable)
-    #[arg(long, value_name = "FINGERPRINT", help_heading = "Format and keys")]
-    pub expect_key: Vec<String>,
-    /// Age identity file that opens a wrapped key file
-    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
-    pub identity: Option<PathBuf>,
-    /// Allow tink keys with segments of up to N bytes, of which each thread holds one in memory [default: 64 MiB]
-    #[arg(long, value_name = "N", help_heading = "Format and keys")]
-    pub max_segment_size: Option<u32>,
-    /// Read the passphrase from the first line of FILE, `-` for standard input (else CIPHERLOOM_PASSPHRASE, else a prompt)
-    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
-    pub passphrase_file: Option<PathBuf>,
-    /// Key file for raw and cobblestone: hex digits, or the bytes themselves
-    #[arg(long, value_name = "FILE", help_heading = "Format and keys")]
-    pub raw_key: Option<PathBuf>,
-    /// Cipher for raw and openssl
-    #[arg(long, value_enum, value_name = "CIPHER", help_heading = "Format and keys")]
-    pub cipher: Option<CipherName>,
-    /// Fixed initialisation vector for raw, 32 hex digits; default: random, in front of each file
-    #[arg(long, value_name = "HEX", help_heading = "Format and keys")]
-    pub iv: Option<String>,
-    /// Allow one fixed --iv for several files in CTR mode, which reveals their XOR to anybody
-    #[arg(long, help_heading = "Format and keys")]
-    pub reuse_keystream_and_reveal_plaintext: bool,
-    /// Iterations of PBKDF2 for openssl [default: 600000; openssl's own is 10000]
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = positive::<NonZeroU32>,
-        help_heading = "Format and keys"
-    )]
-    pub pbkdf2_iterations: Option<NonZeroU32>,
-    /// Context for cobblestone; must be the same for decryption
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "",
-        hide_default_value = true,
-        help_heading = "Format and keys"
-    )]
-    pub context: String,
-    /// Bind each file's relative path to its ciphertext (tink, cobblestone): a file moved or renamed no longer opens
-    #[arg(long, help_heading = "Format and keys")]
-    pub bind_path: bool,
-}
-
-#[derive(Debug, Args)]
+#[command(next_help_heading = "Running")]
 pub struct MachineArguments {
-    /// Worker threads; default: as many as pay on this machine for this tree
-    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>, help_heading = "Running")]
+    /// Worker threads; default: as many as speed up this run on this machine
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>)]
     pub threads: Option<NonZeroUsize>,
     /// AES backend; default: the best that this CPU has (`cipherloom devices` lists them)
-    #[arg(long, value_name = "NAME", help_heading = "Running")]
+    #[arg(long, value_name = "NAME")]
     pub backend: Option<String>,
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Running")]
 pub struct StoreArguments {
-    /// Objects of a store that are read and written at once
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = positive::<NonZeroUsize>,
-        default_value = "64",
-        help_heading = "Running",
-        hide = cfg!(not(feature = "stores"))
-    )]
+    /// How many objects of a store are processed at once
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroUsize>, default_value = "64", hide = cfg!(not(feature = "stores")))]
     pub in_flight: NonZeroUsize,
-    /// How often a request that a store could not answer is repeated, with waits that double
-    #[arg(long, value_name = "N", default_value = "10", help_heading = "Running", hide = cfg!(not(feature = "stores")))]
+    /// How often a failed request to a store is repeated, with a delay that doubles each time
+    #[arg(long, value_name = "N", default_value = "10", hide = cfg!(not(feature = "stores")))]
     pub retries: usize,
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Running")]
 pub struct CommonArguments {
     #[command(flatten)]
     pub machine: MachineArguments,
     #[command(flatten)]
     pub stores: StoreArguments,
     /// Succeed if there is nothing to do
-    #[arg(long, help_heading = "Running")]
+    #[arg(long)]
     pub allow_empty: bool,
-    /// Print one JSON object a line for each entry, then a summary object
-    #[arg(long, help_heading = "Running")]
-    pub json: bool,
-    /// Print errors only
-    #[arg(long, short, help_heading = "Running", conflicts_with = "verbose")]
-    pub quiet: bool,
+    #[command(flatten)]
+    pub report: ReportArguments,
     /// Print a line for each file, and the plan
-    #[arg(long, short, help_heading = "Running")]
+    #[arg(long, short, conflicts_with = "quiet")]
     pub verbose: bool,
 }
 
-pub(super) fn positive<N: FromStr>(text: &str) -> Result<N, &'static str> {
-    text.parse().map_err(|_| "give a whole number, at least 1")
+fn links_values() -> impl TypedValueParser<Value = Links> {
+    named_values([("skip", Links::Skip), ("copy", Links::Copy), ("copy-all", Links::CopyAll)])
+}
+
+/// Parses a shard; the error is one line, as clap wants it.
+fn parse_shard(text: &str) -> Result<Shard, String> {
+    text.parse().map_err(|error| format!("{error}: {}", hint(&error).unwrap_or_default()))
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Format and keys")]
+pub struct FormatArguments {
+    /// The format of the encrypted side [default: age where a recipient or identity is given and no key, else tink]
+    #[arg(long = "format", value_enum, value_name = "FORMAT", id = "format")]
+    pub given_format: Option<FormatName>,
+    /// The format, once it is decided (`FormatArguments::decide_format`).
+    #[arg(skip)]
+    pub format: FormatName,
+    /// Key file for tink: a keyset (JSON), plain or wrapped in an age file [env: CIPHERLOOM_KEY]
+    #[arg(long, short = 'k', value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Refuse a key file whose key has another fingerprint (`keygen` and `inspect` show it; repeatable)
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub expect_key: Vec<String>,
+    #[command(flatten)]
+    pub secrets: SecretArguments,
+    /// Use a passphrase: for the files (age), or to wrap the key of --new-key. It is asked for, or comes from
+    /// --passphrase-file or CIPHERLOOM_PASSPHRASE
+    #[arg(long, conflicts_with = "key")]
+    pub passphrase: bool,
+    /// Open age files whose passphrase takes up to 2^N rounds of scrypt [default: 22]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=30))]
+    pub max_work_factor: Option<u8>,
+    /// Allow tink keys with segments of up to N bytes, of which each thread holds one in memory [default: 64 MiB]
+    #[arg(long, value_name = "N")]
+    pub max_segment_size: Option<u32>,
+    /// Key file for raw and cobblestone: hex digits, or the bytes themselves
+    #[arg(long, value_name = "FILE")]
+    pub raw_key: Option<PathBuf>,
+    /// Cipher for raw and openssl
+    #[arg(long, value_name = "CIPHER", value_parser = cipher_values())]
+    pub cipher: Option<Cipher>,
+    /// Fixed initialisation vector for raw, 32 hex digits; default: random, in front of each file
+    #[arg(long, value_name = "HEX")]
+    pub iv: Option<String>,
+    /// Allow one fixed --iv for several files in CTR mode, which reveals their XOR to anybody
+    #[arg(long)]
+    pub reuse_keystream_and_reveal_plaintext: bool,
+    /// Iterations of PBKDF2 for openssl [default: 600000; openssl's own is 10000]
+    #[arg(long, value_name = "N", value_parser = positive::<NonZeroU32>)]
+    pub pbkdf2_iterations: Option<NonZeroU32>,
+    /// Context for cobblestone; must be the same for decryption
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub context: String,
+    /// Bind each file's relative path to its ciphertext (tink, cobblestone): a file moved or renamed no longer opens
+    #[arg(long)]
+    pub bind_path: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -312,55 +300,14 @@ pub enum FormatName {
     Tink,
     /// C2SP chunked encryption
     Cobblestone,
+    /// Files of age and rage
+    Age,
     /// What `openssl enc -pbkdf2 -salt` writes
     Openssl,
     /// AES in CBC or CTR mode and nothing else
     Raw,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum IfExistsArgument {
-    #[default]
-    Fail,
-    Skip,
-    Overwrite,
-}
-
-impl From<IfExistsArgument> for cipherloom::IfExists {
-    fn from(argument: IfExistsArgument) -> cipherloom::IfExists {
-        match argument {
-            IfExistsArgument::Fail => cipherloom::IfExists::Fail,
-            IfExistsArgument::Skip => cipherloom::IfExists::Skip,
-            IfExistsArgument::Overwrite => cipherloom::IfExists::Overwrite,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum LinksArgument {
-    #[default]
-    Skip,
-    Copy,
-    CopyAll,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum PreserveArgument {
-    Modes,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CipherName {
-    #[value(name = "aes-128-cbc")]
-    Aes128Cbc,
-    #[value(name = "aes-192-cbc")]
-    Aes192Cbc,
-    #[value(name = "aes-256-cbc")]
-    Aes256Cbc,
-    #[value(name = "aes-128-ctr")]
-    Aes128Ctr,
-    #[value(name = "aes-192-ctr")]
-    Aes192Ctr,
-    #[value(name = "aes-256-ctr")]
-    Aes256Ctr,
+pub fn cipher_values() -> impl TypedValueParser<Value = Cipher> {
+    named_values(Cipher::ALL.map(|cipher| (cipher.name(), cipher)))
 }

@@ -14,7 +14,7 @@ pub fn completions(shell: Shell) -> anyhow::Result<ExitCode> {
 
 fn script(shell: Shell) -> Vec<u8> {
     let whole = Arguments::command();
-    // What help does not show is not offered either.
+    // Hidden commands are not completed either.
     let mut shown =
         Command::new("cipherloom").args(whole.get_arguments().cloned()).subcommands(visible(&whole).cloned());
     let mut script = Vec::new();
@@ -38,23 +38,23 @@ fn page() -> io::Result<Vec<u8>> {
     for subcommand in visible(&command) {
         render_command(subcommand, &mut page)?;
     }
-    render_exit_status(&mut page)?;
+    writeln!(page, ".SH \"EXIT STATUS\"")?;
+    for (code, meaning) in ExitCode::ALL {
+        writeln!(page, ".TP\n\\fB{}\\fR\n{meaning}", code as u8)?;
+    }
     writeln!(page, ".SH ENVIRONMENT")?;
-    writeln!(
-        page,
-        ".TP\n\\fB{}\\fR\nThe passphrase, where one is needed and no file is named.",
-        passphrase::VARIABLE
-    )?;
-    writeln!(page, ".TP\n\\fB{}\\fR\nThe key file, where \\fB\\-\\-key\\fR is not given.", keys::VARIABLE)?;
-    writeln!(
-        page,
-        ".TP\n\\fBXDG_CACHE_HOME\\fR\nWhere the figures of \\fBcipherloom calibrate\\fR are kept."
-    )?;
-    #[cfg(feature = "stores")]
-    writeln!(
-        page,
-        ".TP\n\\fBAWS_*\\fR, \\fBGOOGLE_*\\fR, \\fBAZURE_*\\fR\nWhere stores are and what opens them, by the names that their own tools use."
-    )?;
+    for (names, meaning) in [
+        (passphrase::VARIABLE, "The passphrase, if one is needed and no file is named."),
+        (keys::VARIABLE, "The key file, if \\fB\\-\\-key\\fR is not given."),
+        ("XDG_CACHE_HOME", "The folder for the figures of \\fBcipherloom calibrate\\fR."),
+        #[cfg(feature = "stores")]
+        (
+            "AWS_*\\fR, \\fBGOOGLE_*\\fR, \\fBAZURE_*",
+            "Endpoints and credentials of stores, with the names that their own tools use.",
+        ),
+    ] {
+        writeln!(page, ".TP\n\\fB{names}\\fR\n{meaning}")?;
+    }
     Ok(page)
 }
 
@@ -83,14 +83,6 @@ fn render_command(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
         writeln!(page, ".fi")?;
     }
     visible(command).try_for_each(|subcommand| render_command(subcommand, page))
-}
-
-fn render_exit_status(page: &mut Vec<u8>) -> io::Result<()> {
-    writeln!(page, ".SH \"EXIT STATUS\"")?;
-    for (code, meaning) in ExitCode::ALL {
-        writeln!(page, ".TP\n\\fB{}\\fR\n{meaning}", code as u8)?;
-    }
-    Ok(())
 }
 
 fn print(bytes: &[u8]) -> anyhow::Result<ExitCode> {

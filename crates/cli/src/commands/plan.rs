@@ -1,118 +1,117 @@
-//! `cipherloom plan`: what would run where, and why. Needs no key.
+//! `cipherloom plan`: what would run where, and why; needs no key. `--dry-run`: that, and what the run would do with each entry,
+//! as far as the names in the destination decide it.
 
-use super::dry_run::LeftOut;
 use super::sources::Source;
 use super::stores;
-use super::transform::machine;
-use crate::arguments::{CipherName, FormatName, PlanArguments};
-use crate::exit_code::{ExitCode, usage};
-use crate::output;
-use cipherloom::key::{Protection, Template};
-use cipherloom::plan::{CipherCost, Description, DeviceChoice, DeviceVerdict};
-use cipherloom::{Operation, Plan, Request};
+use super::transform::Run;
+use crate::arguments::{FormatName, PlanArguments};
+use crate::exit_code::{self, ExitCode, usage};
+use crate::report::Printer;
+use crate::{device, output};
+use cipherloom::format::{Cipher, Mode};
+use cipherloom::internal::{Job, Tree};
+use cipherloom::key::Protection;
+use cipherloom::machine::Machine;
+use cipherloom::plan::{CipherCost, Description, DeviceChoice, DeviceVerdict, Operation, Plan, Request};
+use cipherloom::report::{Event, Outcome};
+use cipherloom::{Error, IfExists, Observer, Report};
 use serde::Serialize;
 use std::fmt::Write;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 
 /// Bytes of a Cobblestone segment, and of the ranges into which files of formats without segments are cut.
 const COBBLESTONE_SEGMENT: u32 = 16 << 10;
+const AGE_SEGMENT: u32 = 64 << 10;
 const VIRTUAL_SEGMENT: u32 = 1 << 20;
 
 pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
-    #[cfg_attr(
-        not(feature = "gpu"),
-        expect(unused_mut, reason = "devices are known only where there are any")
-    )]
-    let mut machine = machine(&arguments.machine, true)?;
-    #[cfg(feature = "gpu")]
+    let mut machine = crate::device::choose_machine(&arguments.machine, true)?;
     if arguments.machine.backend.is_none() {
-        machine.known_devices = crate::device::kept::known();
+        machine.known_devices = device::known();
     }
     let sizes: Vec<u64> = match Source::look(&arguments.tree, &arguments.stores)? {
         Source::Tree(tree) => tree.entries.iter().map(|entry| entry.size).collect(),
         Source::Listing(found) => return stores::show_plan(&found, arguments),
         Source::StandardInput => {
-            return Err(usage(
-                "standard input is one stream of unknown length: it is processed in order by one thread",
-            ));
+            let message = "standard input is one stream of unknown length: one thread processes it in order";
+            return Err(usage(message, ""));
         }
     };
     let (cipher, segment) = shape(arguments)?;
     let request = Request {
         operation: Operation::Encrypt,
         threads: arguments.machine.threads,
-        backend: machine.backend,
         cipher,
         key_iterations: match arguments.format {
             FormatName::Openssl => arguments.pbkdf2_iterations.get(),
-            FormatName::Tink | FormatName::Cobblestone | FormatName::Raw => 0,
+            _ => 0,
         },
         largest_segment: segment as usize,
-        open_files: machine.open_files,
     };
-    print(&Plan::new(&sizes, &machine, &request), Some(segment), None, arguments.json)?;
+    print_plan(&Plan::new(&sizes, &machine, &request), Some(segment), None, arguments.json)?;
     Ok(ExitCode::Success)
 }
 
 /// What encryption in this format costs, and the bytes of its segments.
 fn shape(arguments: &PlanArguments) -> anyhow::Result<(CipherCost, u32)> {
-    use CipherName::{Aes128Cbc, Aes128Ctr, Aes192Cbc, Aes192Ctr, Aes256Cbc, Aes256Ctr};
-    match (arguments.format, arguments.cipher) {
-        (FormatName::Tink, _) => Ok((tink(arguments.template), arguments.template.segment_size())),
+    match (arguments.format, arguments.cipher.map(Cipher::mode)) {
+        (FormatName::Tink, _) => {
+            let cost = match arguments.template.protection() {
+                Protection::Gcm => CipherCost::Gcm,
+                Protection::CtrHmac { .. } => CipherCost::CtrHmac,
+            };
+            Ok((cost, arguments.template.segment_size()))
+        }
         (FormatName::Cobblestone, _) => Ok((CipherCost::Gcm, COBBLESTONE_SEGMENT)),
-        (_, Some(Aes128Cbc | Aes192Cbc | Aes256Cbc)) => Ok((CipherCost::CbcChain, VIRTUAL_SEGMENT)),
-        (_, Some(Aes128Ctr | Aes192Ctr | Aes256Ctr)) => Ok((CipherCost::Ctr, VIRTUAL_SEGMENT)),
+        (FormatName::Age, _) => Ok((CipherCost::ChaChaPoly, AGE_SEGMENT)),
+        (FormatName::Raw | FormatName::Openssl, Some(Mode::Cbc)) => {
+            Ok((CipherCost::CbcChain, VIRTUAL_SEGMENT))
+        }
+        (FormatName::Raw | FormatName::Openssl, Some(Mode::Ctr)) => Ok((CipherCost::Ctr, VIRTUAL_SEGMENT)),
         (FormatName::Raw | FormatName::Openssl, None) => {
-            Err(usage("give --cipher too: CBC and CTR are planned differently"))
+            Err(usage("CBC and CTR are planned differently", "give --cipher too"))
         }
     }
 }
 
-fn tink(template: Template) -> CipherCost {
-    match template.protection() {
-        Protection::Gcm => CipherCost::Gcm,
-        Protection::CtrHmac { .. } => CipherCost::CtrHmac,
-    }
-}
-
-/// Prints a plan for people or for programs. `segment`: bytes of the format's segments, if it has any. `left_out`: what the
-/// run would not do.
+/// Prints a plan. `segment`: bytes of the format's segments, if it has any; `left_out`: what the run would not do.
 ///
 /// # Errors
-/// If standard output does not take it.
-pub fn print(plan: &Plan, segment: Option<u32>, left_out: Option<LeftOut>, json: bool) -> anyhow::Result<()> {
+/// If it cannot be written to standard output.
+fn print_plan(
+    plan: &Plan,
+    segment: Option<u32>,
+    left_out: Option<LeftOut>,
+    json: bool,
+) -> anyhow::Result<()> {
     #[derive(Serialize)]
     struct Planned<'p> {
         #[serde(flatten)]
         description: Description<'p>,
         segment_bytes: Option<u32>,
-        #[serde(flatten)]
-        left_out: Option<LeftOut>,
     }
-    if json {
-        let description = plan.describe();
-        return output::print_json(&Planned { description, segment_bytes: segment, left_out });
-    }
-    output::print(&(table(plan, segment) + &left_out.unwrap_or_default().rows("file")))
+    let planned = Planned { description: plan.describe(), segment_bytes: segment };
+    print_planned(&planned, || table(plan, segment), left_out, "file", json)
 }
 
 /// A plan as a table for people.
 pub fn table(plan: &Plan, segment: Option<u32>) -> String {
     let description = plan.describe();
-    let bytes = |bytes: usize| output::size(bytes as u64);
+    let Description { tasks, parts, lanes, estimated_serial_seconds, estimated_seconds, .. } = description;
+    let size = |bytes: usize| output::size(bytes as u64);
     let tasks = match description.shared_entries as u64 {
-        0 => description.tasks.to_string(),
-        shared => format!(
-            "{}, {} of them parts of {}",
-            description.tasks,
-            description.parts,
-            output::count(shared, "large file")
-        ),
+        0 => tasks.to_string(),
+        shared => format!("{tasks}, {parts} of them parts of {}", output::count(shared, "large file")),
     };
-    let lanes = match description.lanes {
+    let lanes = match lanes {
         1 => "1 file at a time in each thread".to_owned(),
         lanes => format!("{lanes} files interleaved in each thread"),
     };
     let files = output::count(description.entries as u64, "file");
+    let (buffer, buffers) = (size(description.buffer_bytes_per_worker), size(description.buffer_bytes));
+    let [serial, planned] = [estimated_serial_seconds, estimated_seconds].map(output::duration);
     let rows = [
         ("files", Some(format!("{files}, {}", output::size(description.bytes)))),
         ("threads", Some(description.threads.to_string())),
@@ -121,39 +120,21 @@ pub fn table(plan: &Plan, segment: Option<u32>) -> String {
         ("lanes", Some(lanes)),
         ("tasks", Some(tasks)),
         ("segments", segment.map(|segment| format!("{} each", output::size(segment.into())))),
-        ("reads", Some(format!("up to {} at once", bytes(description.run_bytes)))),
-        (
-            "buffers",
-            Some(format!(
-                "{} in each thread, {} in all",
-                bytes(description.buffer_bytes_per_worker),
-                bytes(description.buffer_bytes)
-            )),
-        ),
-        (
-            "estimate",
-            Some(format!(
-                "{} with one thread, {} as planned",
-                output::duration(description.estimated_serial_seconds),
-                output::duration(description.estimated_seconds)
-            )),
-        ),
+        ("reads", Some(format!("up to {} at once", size(description.run_bytes)))),
+        ("buffers", Some(format!("{buffer} in each thread, {buffers} in all"))),
+        ("estimate", Some(format!("{serial} with one thread, {planned} as planned"))),
     ];
     let reasons = description.reasons.iter().enumerate();
     let reasons =
-        reasons.map(|(position, reason)| (if position == 0 { "because" } else { "" }, reason.clone()));
-    let rows = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let mut text = String::new();
-    for (name, value) in rows.chain(reasons) {
-        let _ = writeln!(text, "{name:<10}{value}");
-    }
+        reasons.map(|(position, reason)| (if position == 0 { "because" } else { "" }, Some(reason.clone())));
+    let mut text = output::table(rows.into_iter().chain(reasons));
     for choice in description.devices {
         text.push_str(&device(choice, &description));
     }
     text
 }
 
-/// What is said of a device: the verdict, both times, and what they are made of.
+/// A device's rows: the verdict, both times, and the figures that they come from.
 fn device(choice: &DeviceChoice, plan: &Description<'_>) -> String {
     let mut text = format!("{:<10}{}\n", choice.backend, choice.name);
     let mut line = |words: &str| {
@@ -163,11 +144,11 @@ fn device(choice: &DeviceChoice, plan: &Description<'_>) -> String {
         line(&format!("driver {driver}"));
     }
     let verdict = match choice.verdict {
-        DeviceVerdict::Works => "ends first and does the cipher's work",
+        DeviceVerdict::Works => "is faster and does the cipher's work",
         DeviceVerdict::WorksAsAsked => "does the cipher's work as asked",
         DeviceVerdict::Idle => "leaves the work to the CPU",
-        DeviceVerdict::WouldPay => "as calibrated, would end first (--backend auto)",
-        DeviceVerdict::WouldNotPay => "as calibrated, would not pay",
+        DeviceVerdict::WouldPay => "as calibrated, would be faster (--backend auto)",
+        DeviceVerdict::WouldNotPay => "as calibrated, would not be faster",
         DeviceVerdict::NotForGcm => "has nothing to do: AES-GCM is done by the CPU",
         DeviceVerdict::NotForChains => "has nothing to do: CBC encryption is a chain within a file",
         DeviceVerdict::NoCipher => "has nothing to do: there is no cipher",
@@ -194,4 +175,109 @@ fn device(choice: &DeviceChoice, plan: &Description<'_>) -> String {
         line(&format!("  {what:<16}{:>10}, {more}", output::rate(rate)));
     }
     text
+}
+
+/// What the run would leave out.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct LeftOut {
+    /// Entries whose outputs exist.
+    pub skipped: u64,
+    /// Entries that would fail.
+    pub failed: u64,
+}
+
+/// Prints a plan as one JSON object or as a table. `what`: what the plan counts, "file".
+///
+/// # Errors
+/// If it cannot be written to standard output.
+pub fn print_planned(
+    plan: &impl Serialize,
+    table: impl FnOnce() -> String,
+    left_out: Option<LeftOut>,
+    what: &str,
+    json: bool,
+) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Whole<'p, P> {
+        #[serde(flatten)]
+        plan: &'p P,
+        #[serde(flatten)]
+        left_out: Option<LeftOut>,
+    }
+    output::print_as(json, &Whole { plan, left_out }, || {
+        let LeftOut { skipped, failed } = left_out.unwrap_or_default();
+        let skips = format!("{}, whose outputs exist", output::count(skipped, what));
+        let fails = output::count(failed, what);
+        let rows = [("skips", (skipped > 0).then_some(skips)), ("fails", (failed > 0).then_some(fails))];
+        table() + &output::table(rows)
+    })
+}
+
+/// Shows the plan for what the run would do over a tree, with -v each entry too; returns the run's exit code.
+///
+/// # Errors
+/// If it cannot be written to standard output.
+pub fn dry_run(
+    run: &Run<'_>,
+    mut tree: Tree,
+    machine: &Machine,
+    segment: Option<u32>,
+) -> anyhow::Result<ExitCode> {
+    let printer = Printer::for_dry_run(run.style(), run.common.verbose);
+    let left_out = printer.watch(&|| (0, 0, true), |observer| leave_out(&mut tree, &run.job, observer));
+    let plan = run.job.plan(&tree, machine, run.common.machine.threads);
+    device::settle(&plan);
+    print_plan(&plan, segment, Some(left_out), run.common.report.json)?;
+    let LeftOut { skipped, failed } = left_out;
+    let report = Report { files: tree.entries.len() as u64, skipped, failed, ..Report::default() };
+    Ok(exit_code::of_report(&report))
+}
+
+/// Removes from the tree what the run would skip or fail at, and notifies the observer of each entry.
+fn leave_out(tree: &mut Tree, job: &Job, observer: &dyn Observer) -> LeftOut {
+    let mut left_out = LeftOut::default();
+    for unlisted in &tree.unlisted {
+        left_out.failed += 1;
+        let outcome = Outcome::Failed(&unlisted.error);
+        observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
+    }
+    for entry in std::mem::take(&mut tree.entries) {
+        let relative = tree.relative_path(&entry);
+        let output = job.names_output(&entry.name).zip(job.destination.as_ref());
+        let output = output.map(|(name, folder)| folder.join(relative.with_file_name(name)));
+        let ending = match &output {
+            Some(output) => foresee(output, job.if_exists),
+            None => Err(Error::SuffixMissing(job.suffix.to_string_lossy().into_owned())),
+        };
+        let outcome = match &ending {
+            Ok(true) => Outcome::Done { output_bytes: 0 },
+            Ok(false) => Outcome::Skipped,
+            Err(error) => Outcome::Failed(error),
+        };
+        let source = tree.root.join(&relative);
+        observer.ended(&Event { source: &source, output: output.as_deref(), bytes: entry.size, outcome });
+        match ending {
+            Ok(true) => tree.entries.push(entry),
+            Ok(false) => left_out.skipped += 1,
+            Err(_) => left_out.failed += 1,
+        }
+    }
+    left_out
+}
+
+/// Whether the entry with this output would be done, or else skipped, as far as its name decides it.
+fn foresee(output: &Path, if_exists: IfExists) -> Result<bool, Error> {
+    let there = match fs::symlink_metadata(output) {
+        Ok(there) => there,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(Error::io("create the output", error)),
+    };
+    match if_exists {
+        IfExists::Skip if there.is_file() => Ok(false),
+        IfExists::Fail | IfExists::Skip => Err(Error::OutputExists),
+        IfExists::Overwrite if there.is_dir() => {
+            Err(Error::io("give the output its name", ErrorKind::IsADirectory.into()))
+        }
+        IfExists::Overwrite => Ok(true),
+    }
 }

@@ -1,13 +1,16 @@
 //! What a run reads: a file or folder, files from a list (`--files-from`), several sources as `cp` takes them, standard input,
-//! or a place in a store.
+//! or objects of a store.
 
 use super::stores;
 use crate::arguments::{StoreArguments, TreeArguments};
+use crate::escape;
 use crate::exit_code::usage;
-use crate::output;
+use crate::output::{self, at};
 use anyhow::Context;
-use cipherloom::{Selection, Tree, address};
-use std::ffi::OsStr;
+use cipherloom::internal::location::{Location, SourceKind, parent};
+use cipherloom::internal::{Job, Selection, Tree, Work};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -15,7 +18,7 @@ use std::path::{Component, Path, PathBuf};
 /// What the run reads.
 pub enum Source {
     Tree(Tree),
-    /// What there is in a store.
+    /// A listing of a store.
     Listing(stores::Found),
     StandardInput,
 }
@@ -34,16 +37,23 @@ impl Source {
         if let Some(tree) = list(arguments)? {
             return Ok(Source::Tree(tree));
         }
-        if arguments.source() == Path::new("-") {
-            return Ok(Source::StandardInput);
+        match Location::parse(arguments.source())? {
+            Location::StandardStream => Ok(Source::StandardInput),
+            Location::Store(_) => stores::look(arguments, stores).map(Source::Listing),
+            Location::Path(path) => {
+                let tree = Tree::list(&path, &arguments.selection()?);
+                tree.map(Source::Tree).with_context(|| escape::path(&path))
+            }
         }
-        stores::refuse_misspelt(arguments.source())?;
-        if address::is_address(arguments.source()) {
-            return stores::look(arguments, stores).map(Source::Listing);
+    }
+
+    /// What it is, as far as it decides where outputs go.
+    pub fn kind(&self) -> SourceKind<'_> {
+        match self {
+            Source::Tree(tree) => tree.into(),
+            Source::Listing(found) => found.into(),
+            Source::StandardInput => SourceKind::StandardInput,
         }
-        let path = address::without_scheme(arguments.source());
-        let tree = Tree::list(path, &arguments.selection()?);
-        tree.map(Source::Tree).with_context(|| output::printable(path))
     }
 }
 
@@ -59,86 +69,62 @@ fn list(arguments: &TreeArguments) -> anyhow::Result<Option<Tree>> {
         ([root], Some((path, end))) => {
             let root = local(root, "--files-from names files below a folder")?;
             if !root.is_dir() {
-                return Err(usage(format!(
-                    "{}: --files-from names files below a folder, which SRC must be",
-                    output::printable(root)
-                )));
+                let words = "--files-from names files below a folder, which SRC must be";
+                return Err(usage(at(&root, words), ""));
             }
             let contents = read(path)?;
-            listed(root, &contents, end, &arguments.selection()?).map(Some)
+            listed(&root, &contents, end, &arguments.selection()?).map(Some)
         }
-        (_, Some(_)) => Err(usage("--files-from names files below one folder; give one SRC")),
+        (_, Some(_)) => Err(usage("--files-from names files below one folder", "give one SRC")),
         (sources, None) => several(sources, &arguments.selection()?).map(Some),
     }
 }
 
-/// Several sources go to a folder that is there, as with `cp`: a mistyped last name makes none.
-pub fn refuse_missing_folder(tree: &Tree, destination: &Path) -> anyhow::Result<()> {
-    if tree.is_several && !destination.is_dir() {
-        return Err(usage(format!(
-            "{}: several sources go to a folder that exists; make it first",
-            output::printable(destination)
-        )));
-    }
-    Ok(())
+/// Whether this is an address in a store.
+pub fn is_store(place: &Path) -> bool {
+    Location::parse(place).is_ok_and(|place| place.is_store())
 }
 
-fn local<'p>(source: &'p Path, what: &str) -> anyhow::Result<&'p Path> {
-    if source == Path::new("-") || address::is_address(source) {
-        return Err(usage(format!(
-            "{}: {what}; standard input and stores are read one by one",
-            output::printable(source)
-        )));
+fn local(source: &Path, what: &str) -> anyhow::Result<PathBuf> {
+    match Location::parse(source)? {
+        Location::Path(path) => Ok(path),
+        Location::StandardStream | Location::Store(_) => {
+            Err(usage(at(source, what), "process standard input and stores one by one"))
+        }
     }
-    Ok(address::without_scheme(source))
 }
 
 fn several(sources: &[PathBuf], selection: &Selection) -> anyhow::Result<Tree> {
-    let mut root: Option<(&Path, PathBuf)> = None;
-    let mut names: Vec<&OsStr> = Vec::with_capacity(sources.len());
+    let mut root: Option<(PathBuf, PathBuf)> = None;
+    let mut names: Vec<OsString> = Vec::with_capacity(sources.len());
     for source in sources {
         let source = local(source, "several sources are files and folders")?;
-        let name = source.file_name().ok_or_else(|| {
-            usage(format!(
-                "{}: one of several sources needs a name for its outputs",
-                output::printable(source)
-            ))
-        })?;
-        let parent =
-            source.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let canonical = fs::canonicalize(parent).with_context(|| output::printable(parent))?;
-        match &root {
-            None => root = Some((parent, canonical)),
-            Some((_, first)) if *first == canonical => {}
-            Some((first, _)) => {
-                return Err(usage(format!(
-                    "{}: not in {}, where the first source is; several sources are all in one folder, so run once for \
-                     each folder",
-                    output::printable(source),
-                    output::printable(first)
-                )));
-            }
+        let unnamed = || usage(at(&source, "one of several sources needs a name for its outputs"), "");
+        names.push(source.file_name().ok_or_else(unnamed)?.to_owned());
+        let parent = parent(&source);
+        let canonical = fs::canonicalize(parent).with_context(|| escape::path(parent))?;
+        let (first, expected) = root.get_or_insert_with(|| (parent.to_owned(), canonical.clone()));
+        if *expected != canonical {
+            let words = format_args!("not in {}, where the first source is", escape::path(first));
+            let hint = "several sources are all in one folder: run once for each folder";
+            return Err(usage(at(&source, words), hint));
         }
-        names.push(name);
     }
     names.sort_unstable();
     names.dedup();
-    let (root, _) = root.ok_or_else(|| usage("no source is given"))?;
-    Tree::list_several(root, names, selection).with_context(|| output::printable(root))
+    let (root, _) = root.ok_or_else(|| usage("no source is given", ""))?;
+    Tree::list_several(&root, names.iter().map(OsString::as_os_str), selection)
+        .with_context(|| escape::path(&root))
 }
 
 fn read(list: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut contents = Vec::new();
-    if list == Path::new("-") {
-        io::stdin()
-            .lock()
-            .read_to_end(&mut contents)
-            .context("standard input: cannot read the list of files")?;
+    let (name, read) = if list == Path::new("-") {
+        let mut contents = Vec::new();
+        ("standard input".to_owned(), io::stdin().lock().read_to_end(&mut contents).map(|_| contents))
     } else {
-        contents = fs::read(list)
-            .with_context(|| format!("{}: cannot read the list of files", output::printable(list)))?;
-    }
-    Ok(contents)
+        (escape::path(list), fs::read(list))
+    };
+    read.with_context(|| format!("{name}: cannot read the list of files"))
 }
 
 /// Every line is a path, whatever it begins with: there are no comments, for names may look like some.
@@ -153,7 +139,7 @@ fn listed(root: &Path, list: &[u8], end: u8, selection: &Selection) -> anyhow::R
             excluded += 1;
         }
     }
-    let mut tree = Tree::named(root, &files, &|| false).with_context(|| output::printable(root))?;
+    let mut tree = Tree::named(root, &files, &|| false).with_context(|| escape::path(root))?;
     tree.passed_over.excluded += excluded;
     Ok(tree)
 }
@@ -166,13 +152,46 @@ fn below(root: &Path, path: &Path) -> PathBuf {
 
 #[cfg(unix)]
 fn path_of(line: &[u8]) -> anyhow::Result<PathBuf> {
-    Ok(PathBuf::from(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(line)))
+    Ok(PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(line)))
 }
 
 #[cfg(not(unix))]
 fn path_of(line: &[u8]) -> anyhow::Result<PathBuf> {
-    let line = std::str::from_utf8(line).map_err(|_| usage("the list of files is not UTF-8"))?;
+    let line = std::str::from_utf8(line).map_err(|_| usage("the list of files is not UTF-8", ""))?;
     Ok(PathBuf::from(line.trim_end_matches('\r')))
+}
+
+/// Endings that mean an encrypted file wherever they are.
+const KNOWN: [&str; 5] = ["enc", "encrypted", "crypt", "aes", "sealed"];
+
+/// Prints how to remove a suffix, where decryption would keep one that all names have. It only prints, since scripts cannot
+/// answer.
+pub fn hint_at_suffix(tree: &Tree, job: &Job) {
+    if !matches!(job.work, Work::Decrypt(_)) || !job.suffix.is_empty() || job.single_name.is_some() {
+        return;
+    }
+    if let Some(suffix) = shared(tree.entries.iter().map(|entry| Path::new(&entry.name))) {
+        output::hint(format_args!(
+            "every name ends in .{suffix}, and so will every output; --suffix .{suffix} removes it"
+        ));
+    }
+}
+
+/// The ending that all names share, if it is a known one or follows different others (`a.txt.x`, `b.pdf.x`).
+fn shared<'n>(names: impl Iterator<Item = &'n Path>) -> Option<String> {
+    let mut shared: Option<&str> = None;
+    let mut inner = BTreeSet::new();
+    for name in names {
+        let ending = name.extension()?.to_str()?;
+        if shared.is_some_and(|shared| shared != ending) {
+            return None;
+        }
+        shared = Some(ending);
+        inner.insert(Path::new(name.file_stem()?).extension());
+    }
+    let is_known = |ending: &&str| KNOWN.contains(&ending.to_ascii_lowercase().as_str());
+    let is_outer = inner.len() > 1 && !inner.contains(&None);
+    shared.filter(|ending| is_known(ending) || is_outer).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -185,6 +204,19 @@ mod tests {
             [("a/b", "a/b"), ("./a", "a"), ("a/./b", "a/b"), ("/r/s/a", "a"), ("/x", "/x"), ("../a", "../a")]
         {
             assert_eq!(below(Path::new("/r/s"), Path::new(path)), Path::new(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_ending_is_a_suffix_if_it_is_known_or_stands_behind_others() {
+        let shared = |names: &[&str]| shared(names.iter().map(Path::new));
+        assert_eq!(shared(&["a.txt.enc", "b.enc"]), Some("enc".into()));
+        assert_eq!(shared(&["a.ENC"]), Some("ENC".into()));
+        assert_eq!(shared(&["a.txt.x", "b.pdf.x"]), Some("x".into()));
+        for none in
+            [&["a.txt", "b.txt"][..], &["a.tar.gz", "b.tar.gz"], &["a.enc", "b"], &["a.enc", "b.txt"], &[]]
+        {
+            assert_eq!(shared(none), None, "{none:?}");
         }
     }
 }

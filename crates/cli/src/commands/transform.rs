@@ -1,390 +1,390 @@
-//! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: list the tree, make the job, plan it, run it, report.
+//! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: arguments become a source and a job, which run over a tree
+//! ([`Run::over_tree`]), over stores ([`super::stores`]) or as a single stream ([`super::stream`]).
 
-use super::key_places::{NEW_KEY, Secrets};
-use super::keygen::{FirstKey, NewKey, Wrapping};
-use super::nothing::Nothing;
-use super::sources::{self, Source};
-use super::stores::{self, StoreRun};
-use super::{dry_run, in_place, key_places, plan, raw_source, stream, suffix};
+use super::key_places::{self, NEW_KEY, Secrets};
+use super::keys::NewKey;
+use super::sources::Source;
+use super::{plan, sources, stores, stream};
 use crate::arguments::{
     CommonArguments, DecryptArguments, EncryptArguments, FloorArguments, FormatArguments, FormatName,
-    IfExistsArgument, LinksArgument, MachineArguments, OutputArguments, PreserveArgument, RekeyArguments,
-    VerifyArguments,
+    KeygenArguments, OutputArguments, RekeyArguments, TreeArguments, VerifyArguments,
 };
-use crate::exit_code::{self, ExitCode, usage};
+use crate::exit_code::{self, ExitCode, failure, usage};
 use crate::interrupt::{self, Interrupt};
-use crate::progress::Progress;
-use crate::report::{Printer, Report, Style};
-use crate::{cache, device, keys, output};
-use anyhow::Context;
-use cipherloom::{Backend, Entry, Format, Job, Links, Machine, Tree, Work, address, machine::Calibration};
+use crate::output::{self, at};
+use crate::progress::Found;
+use crate::report::{Printer, RunSummary, Style};
+use crate::{age_keys, device, keys};
+use cipherloom::internal::location::{Location, SourceKind, place_outputs};
+use cipherloom::{
+    Error, Format, IfExists, Links, Observer, Report,
+    error::LocationFault,
+    internal::{Job, Tree, Work},
+    machine::Machine,
+    plan::Operation,
+};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
-    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let mut new_key = None;
+    let EncryptArguments { tree, output, format: options, common, .. } = arguments;
+    let mut run = Run::new(tree, Some(output), common)?;
+    arguments.recipients.refuse_outside_age(options.format, arguments.new_key.is_some())?;
     let format = match &arguments.new_key {
-        Some(path) if arguments.format.format == FormatName::Tink => {
-            keys::refuse_foreign_options(&arguments.format)?;
-            keys::refuse_identity(&arguments.format)?;
-            if arguments.output.if_exists == IfExistsArgument::Skip {
-                return Err(usage(
-                    "--new-key with --if-exists skip would leave files under two keys; go on with the key that the outputs \
-                     have: --key FILE",
-                ));
-            }
-            let wrapping = Wrapping {
-                passphrase: arguments.passphrase,
-                passphrase_file: arguments.format.passphrase_file.as_deref(),
-                recipients: &arguments.recipient,
-            };
+        Some(path) if options.format == FormatName::Tink => {
+            keys::refuse_beside_new_key(arguments)?;
             key_places::refuse_new_key(path, arguments)?;
-            keys::refuse_expectation(&arguments.format)?;
-            let (key, keyset) = NewKey::generate(path, arguments.template, &wrapping)?;
-            new_key = Some(key);
-            Format::tink(keyset, device::engine(&machine))?
+            let new_key = KeygenArguments {
+                output: path.clone(),
+                template: arguments.template,
+                format: FormatName::Tink,
+                post_quantum: false,
+                passphrase: options.passphrase,
+                passphrase_file: options.secrets.passphrase_file.clone(),
+                recipient: arguments.recipients.recipient.clone(),
+            };
+            let (key, keyset) = NewKey::generate(&new_key, common.report.quiet)?;
+            run.new_key = Some(key);
+            Format::tink(keyset, device::engine(&run.machine))?
         }
-        Some(_) => return Err(usage("--new-key makes a Tink keyset; leave it out with other formats")),
-        None => keys::format(&arguments.format, device::engine(&machine))?,
+        Some(_) => return Err(usage("--new-key makes a Tink keyset", "leave it out with other formats")),
+        None if options.format == FormatName::Age => {
+            keys::refuse_foreign_options(options)?;
+            let format = age_keys::sealing_format(&arguments.recipients, options)?;
+            if arguments.recipients.armor { format.with_armor() } else { format }
+        }
+        None => keys::format(options, device::engine(&run.machine))?,
     };
     let new = arguments.new_key.as_deref().map(|path| (NEW_KEY, path));
-    let secrets = Secrets::of(&arguments.format, new.as_slice());
-    secrets.warn_of_places(&arguments.tree, &arguments.output);
-    keys::warn_of_few_iterations(&arguments.format);
-    let format = Arc::new(format);
-    refuse_keystream_reuse(&arguments.format, &source)?;
-    let job = job(Work::Encrypt(&format), &source, &arguments.output, &arguments.format)?;
-    secrets.refuse_replacing(source.tree(), &job)?;
-    let new_key = FirstKey::new(new_key.as_ref(), arguments.common.quiet);
-    let run = Run {
-        verb: "encrypted",
-        job,
-        formats: [None, Some(Arc::clone(&format))],
-        machine: &machine,
-        common: &arguments.common,
-        nothing: Nothing::new(&arguments.tree, &arguments.common),
-        allow_mixed_keys: arguments.allow_mixed_keys,
-    };
-    let ended = run.go(source, arguments.output.dry_run, &new_key)?;
-    if !(arguments.output.dry_run || arguments.common.json || arguments.common.quiet) {
-        keys::tell_openssl_command(&arguments.format);
+    let secrets = Secrets::of(options, new.as_slice());
+    secrets.warn_of_places(tree, output);
+    keys::warn_of_few_iterations(options);
+    refuse_keystream_reuse(options, &run.source)?;
+    run.set_job(Work::Encrypt(format), Some(options))?;
+    secrets.refuse_replacing(run.source.tree(), &run.job)?;
+    run.job.allow_mixed_keys = arguments.allow_mixed_keys;
+    let ended = run.start()?;
+    if !(output.dry_run || common.report.json || common.report.quiet) {
+        keys::print_openssl_command(options);
     }
     Ok(ended)
 }
 
 pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
-    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    keys::refuse_guessed_iterations(&arguments.format)?;
-    raw_source::refuse_tink(&arguments.format, arguments.assume_raw, &source)?;
-    let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
-    let job = job(Work::Decrypt(&format), &source, &arguments.output, &arguments.format)?;
-    Secrets::of(&arguments.format, &[]).refuse_replacing(source.tree(), &job)?;
-    let run = Run {
-        verb: "decrypted",
-        job,
-        formats: [Some(Arc::clone(&format)), None],
-        machine: &machine,
-        common: &arguments.common,
-        nothing: Nothing::new(&arguments.tree, &arguments.common),
-        allow_mixed_keys: true,
-    };
-    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
+    let DecryptArguments { tree, output, format: options, common, .. } = arguments;
+    let mut run = Run::new(tree, Some(output), common)?;
+    keys::refuse_guessed_iterations(options)?;
+    if options.format == FormatName::Raw
+        && !arguments.assume_raw
+        && let Some(path) = run.source.tree().and_then(key_places::looks_like_tink)
+    {
+        let words = "begins as a Tink stream does, which --format tink opens and raw turns into nonsense";
+        return Err(usage(at(&path, words), "if it is raw all the same, insist with --assume-raw"));
+    }
+    let format = keys::format(options, device::engine(&run.machine))?;
+    run.set_job(Work::Decrypt(format), Some(options))?;
+    Secrets::of(options, &[]).refuse_replacing(run.source.tree(), &run.job)?;
+    run.start()
 }
 
 pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine, arguments.common.verbose)?;
-    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let format = Arc::new(keys::format(&arguments.format, device::engine(&machine))?);
+    let mut run = Run::new(&arguments.tree, None, &arguments.common)?;
+    let format = keys::format(&arguments.format, device::engine(&run.machine))?;
     if !format.is_authenticated() {
-        return Err(usage(
-            "this format carries nothing to verify; only tink and cobblestone are authenticated",
-        ));
+        let hint = "only tink, cobblestone and age are authenticated";
+        return Err(usage("this format carries nothing to verify", hint));
     }
-    let mut job = Job::new(Work::Verify(&format), None);
-    job.suffix.clone_from(&arguments.suffix);
-    job.bind_path = binds(&arguments.format, &format)?;
-    let run = Run {
-        verb: "verified",
-        job,
-        formats: [Some(Arc::clone(&format)), None],
-        machine: &machine,
-        common: &arguments.common,
-        nothing: Nothing::new(&arguments.tree, &arguments.common),
-        allow_mixed_keys: true,
-    };
-    run.go(source, false, &FirstKey::NONE)
+    run.set_job(Work::Verify(format), Some(&arguments.format))?;
+    run.job.suffix.clone_from(&arguments.suffix);
+    run.start()
 }
 
 pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
-    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let (from, to) = keys::formats(arguments, device::engine(&machine))?;
-    let mut others = vec![("the key file of --to", arguments.to.as_path())];
+    let RekeyArguments { tree, output, format: options, common, .. } = arguments;
+    let mut run = Run::new(tree, Some(output), common)?;
+    arguments.recipients.refuse_outside_age(options.format, false)?;
+    let (from, to) = keys::formats(arguments, device::engine(&run.machine))?;
+    let mut others = Vec::new();
+    others.extend(arguments.to.as_deref().map(|path| ("the key file of --to", path)));
     others.extend(arguments.to_passphrase_file.as_deref().map(|path| ("the passphrase file", path)));
-    let secrets = Secrets::of(&arguments.format, &others);
-    secrets.warn_of_places(&arguments.tree, &arguments.output);
-    let (from, to) = (Arc::new(from), Arc::new(to));
-    let mut job = job(Work::Rekey { from: &from, to: &to }, &source, &arguments.output, &arguments.format)?;
-    secrets.refuse_replacing(source.tree(), &job)?;
-    in_place::prepare(&mut job, &source)?;
-    let run = Run {
-        verb: "re-keyed",
-        job,
-        formats: [Some(Arc::clone(&from)), Some(Arc::clone(&to))],
-        machine: &machine,
-        common: &arguments.common,
-        nothing: Nothing::new(&arguments.tree, &arguments.common),
-        allow_mixed_keys: arguments.allow_mixed_keys,
-    };
-    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
+    let secrets = Secrets::of(options, &others);
+    secrets.warn_of_places(tree, output);
+    run.set_job(Work::Rekey { from, to }, Some(options))?;
+    secrets.refuse_replacing(run.source.tree(), &run.job)?;
+    run.job.allow_mixed_keys = arguments.allow_mixed_keys;
+    run.start()
 }
 
 pub fn floor(arguments: &FloorArguments) -> anyhow::Result<ExitCode> {
-    let machine = machine(&arguments.common.machine, arguments.common.verbose || arguments.output.dry_run)?;
-    let source = Source::look(&arguments.tree, &arguments.common.stores)?;
-    let mut job = Job::new(Work::Copy, None);
-    place(&mut job, &source, &arguments.output)?;
-    let run = Run {
-        verb: "copied",
-        job,
-        formats: [None, None],
-        machine: &machine,
-        common: &arguments.common,
-        nothing: Nothing::new(&arguments.tree, &arguments.common),
-        allow_mixed_keys: true,
-    };
-    run.go(source, arguments.output.dry_run, &FirstKey::NONE)
-}
-
-/// This machine, with the backend and the calibration to go by. `shows_estimate`: whether somebody will see how long it
-/// should take.
-pub fn machine(arguments: &MachineArguments, shows_estimate: bool) -> anyhow::Result<Machine> {
-    let wanted = arguments.backend.as_deref().and_then(device::Wanted::parse);
-    // The calibration chooses the number of threads, or between CPU and device: where it does neither it is not read.
-    let decides = arguments.threads.is_none() || wanted.is_some();
-    let calibration = if decides || shows_estimate { cache::calibration() } else { Calibration::default() };
-    let mut machine = Machine::detect(calibration);
-    if let Some(wanted) = wanted {
-        device::open(wanted, &mut machine)?;
-    } else if let Some(name) = &arguments.backend {
-        let known = || format!("{}; for GPUs {}", Backend::ALL.map(Backend::name).join(", "), device::NAMES);
-        let backend = Backend::from_name(name)
-            .ok_or_else(|| usage(format!("there is no backend {name:?}; the backends are {}", known())))?;
-        if !backend.is_available() {
-            let available: Vec<_> = Backend::available().map(Backend::name).collect();
-            return Err(usage(format!(
-                "this CPU cannot run the backend {name}; it can run {}",
-                available.join(", ")
-            )));
-        }
-        machine.backend = backend;
-    }
-    Ok(machine)
-}
-
-fn job<'f>(
-    work: Work<'f>,
-    source: &Source,
-    output: &OutputArguments,
-    format: &FormatArguments,
-) -> anyhow::Result<Job<'f>> {
-    let mut job = Job::new(work, None);
-    for side in [work.opening(), work.sealing()].into_iter().flatten() {
-        job.bind_path = binds(format, side)?;
-    }
-    place(&mut job, source, output)?;
-    refuse_bound_renaming(&job, source)?;
-    Ok(job)
-}
-
-/// A path is bound as it stands in the tree; under another name the file would never open again.
-fn refuse_bound_renaming(job: &Job<'_>, source: &Source) -> anyhow::Result<()> {
-    let (Some(name), Source::Tree(tree), true) = (&job.single_name, source, job.bind_path) else {
-        return Ok(());
-    };
-    let unnamed = Job { single_name: None, ..job.clone() };
-    let keeps = |entry: &Entry| unnamed.names_output(&entry.name).is_none_or(|expected| expected == *name);
-    if tree.entries.iter().all(keeps) {
-        return Ok(());
-    }
-    Err(usage("--bind-path binds the file's own name; name a folder as DST, so that the file keeps it"))
-}
-
-fn binds(arguments: &FormatArguments, format: &Format) -> anyhow::Result<bool> {
-    if arguments.bind_path && !format.binds_associated_data() {
-        return Err(usage(format!(
-            "--format {} has no place to bind a path; leave --bind-path out",
-            format.name()
-        )));
-    }
-    Ok(arguments.bind_path)
-}
-
-/// Where the outputs go.
-fn place(job: &mut Job<'_>, source: &Source, output: &OutputArguments) -> anyhow::Result<()> {
-    job.if_exists = output.if_exists.into();
-    job.links = match output.links {
-        LinksArgument::Skip => Links::Skip,
-        LinksArgument::Copy => Links::Copy,
-        LinksArgument::CopyAll => Links::CopyAll,
-    };
-    if output.suffix.as_encoded_bytes().iter().any(|byte| std::path::is_separator(char::from(*byte))) {
-        return Err(usage("--suffix is added to a file's name, in which no / can be; give one such as .enc"));
-    }
-    job.suffix.clone_from(&output.suffix);
-    job.durable = output.durable;
-    job.preserve_modes = output.preserve == Some(PreserveArgument::Modes);
-    job.non_atomic = output.non_atomic;
-    stores::refuse_misspelt(&output.destination)?;
-    let destination = address::without_scheme(&output.destination);
-    if address::is_address(destination) || matches!(source, Source::Listing(_)) {
-        job.destination = Some(destination.to_owned());
-        return Ok(());
-    }
-    stream::refuse_special(destination)?;
-    if let Source::Tree(tree) = source {
-        sources::refuse_missing_folder(tree, destination)?;
-    }
-    let is_folder = destination.is_dir() || destination.to_string_lossy().ends_with(std::path::is_separator);
-    if let Source::Tree(Tree { is_single_file: true, .. }) = source
-        && !is_folder
-        && destination != Path::new("-")
-    {
-        // Like cp: a file goes to the file of that name.
-        let name = destination.file_name().ok_or_else(|| usage("DST names neither a file nor a folder"))?;
-        job.single_name = Some(name.to_owned());
-        let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
-        job.destination = Some(parent.map_or_else(|| PathBuf::from("."), Path::to_owned));
-    } else {
-        job.destination = Some(destination.to_owned());
-    }
-    Ok(())
+    let mut run = Run::new(&arguments.tree, Some(&arguments.output), &arguments.common)?;
+    run.set_job(Work::Copy, None)?;
+    run.start()
 }
 
 fn refuse_keystream_reuse(arguments: &FormatArguments, source: &Source) -> anyhow::Result<()> {
-    use crate::arguments::CipherName::{Aes128Ctr, Aes192Ctr, Aes256Ctr};
-    let is_counter = matches!(arguments.cipher, Some(Aes128Ctr | Aes192Ctr | Aes256Ctr));
     let is_fixed = arguments.format == FormatName::Raw && arguments.iv.is_some();
     let several = match source {
         Source::Tree(tree) => tree.entries.len() > 1,
-        Source::Listing(found) => !found.is_single(),
-        Source::StandardInput => false,
+        Source::Listing(_) | Source::StandardInput => source.kind() == SourceKind::Folder,
     };
-    if is_counter && is_fixed && several && !arguments.reuse_keystream_and_reveal_plaintext {
+    let is_refused = keys::is_counter(arguments.cipher) && is_fixed && several;
+    if is_refused && !arguments.reuse_keystream_and_reveal_plaintext {
         return Err(usage(
-            "one --iv for several files in CTR mode encrypts them with the same keystream, which reveals their XOR; \
-             leave --iv out for a random one in front of each file \
+            "one --iv for several files in CTR mode encrypts them with the same keystream, which reveals their XOR",
+            "leave --iv out for a random one in front of each file \
              (or insist with --reuse-keystream-and-reveal-plaintext)",
         ));
     }
     Ok(())
 }
 
-/// A command on its way: all that is known before the tree is processed.
-struct Run<'r> {
-    verb: &'static str,
-    job: Job<'r>,
-    /// The formats of the job's two sides, source and output, for a run that shares them with tasks of its own.
-    formats: [Option<Arc<Format>>; 2],
-    machine: &'r Machine,
-    common: &'r CommonArguments,
-    nothing: Nothing,
-    allow_mixed_keys: bool,
+/// A command over a tree, a store or a stream: all that is known before its source is processed.
+pub struct Run<'r> {
+    pub source: Source,
+    pub job: Job,
+    /// The folder of the outputs; `None` where nothing is written.
+    pub folder: Option<Location>,
+    pub common: &'r CommonArguments,
+    pub dry_run: bool,
+    /// The key that the run writes first. All checks come before that, so that a mistyped source or destination leaves no
+    /// key behind.
+    new_key: Option<NewKey>,
+    machine: Machine,
+    output: Option<&'r OutputArguments>,
+    /// Whether it may find nothing to do: a small tree has empty shards.
+    may_be_empty: bool,
 }
 
-impl Run<'_> {
-    /// Plans, runs and reports. `new_key` is written when nothing but the run itself can fail any more, so that a
-    /// mistyped source or destination leaves no key behind.
-    fn go(self, source: Source, dry_run: bool, new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
-        let Run { verb, job, formats, machine, common, nothing, allow_mixed_keys } = self;
-        warn_unauthenticated(&job, common);
-        if stores::concerns(&source, &job) {
-            let run = StoreRun { verb, job, formats, common, dry_run, nothing, allow_mixed_keys };
-            return stores::run(run, source, new_key);
+impl<'r> Run<'r> {
+    fn new(
+        tree: &TreeArguments,
+        to: Option<&'r OutputArguments>,
+        common: &'r CommonArguments,
+    ) -> anyhow::Result<Run<'r>> {
+        if common.report.quiet {
+            output::suppress_warnings();
         }
-        let to_output = job.destination.as_deref() == Some(Path::new("-"));
-        if dry_run && (to_output || matches!(source, Source::StandardInput)) {
-            return Err(usage("a single stream has no plan to show; leave --dry-run out"));
+        let dry_run = to.is_some_and(|output| output.dry_run);
+        Ok(Run {
+            machine: device::choose_machine(&common.machine, common.verbose || dry_run)?,
+            source: Source::look(tree, &common.stores)?,
+            job: Job::new(Work::Copy, None),
+            folder: None,
+            common,
+            dry_run,
+            new_key: None,
+            output: to,
+            may_be_empty: tree.shard.is_some() || common.allow_empty,
+        })
+    }
+
+    /// Makes the job of the arguments, and decides where its outputs go.
+    fn set_job(&mut self, work: Work, format: Option<&FormatArguments>) -> anyhow::Result<()> {
+        let job = &mut self.job;
+        job.work = work;
+        job.bind_path = format.is_some_and(|format| format.bind_path);
+        let unbound = formats_of(job).find(|format| !format.binds_associated_data()).map(Format::name);
+        if let (Some(name), true) = (unbound, job.bind_path) {
+            return Err(usage(format!("--format {name} cannot bind a path"), "leave --bind-path out"));
         }
-        let tree = match source {
-            Source::Tree(tree) => tree,
-            Source::Listing(_) => unreachable!("runs over stores have their own way"),
-            Source::StandardInput => return stream::from_standard_input(verb, &job, common, new_key),
+        let Some(output) = self.output else { return Ok(()) };
+        if output.suffix.as_encoded_bytes().iter().any(|byte| std::path::is_separator(char::from(*byte))) {
+            return Err(usage("--suffix is added to a file's name, which has no /", "give one such as .enc"));
+        }
+        job.suffix.clone_from(&output.suffix);
+        job.if_exists = output.if_exists.if_exists;
+        job.links = output.links;
+        job.durable = output.durable;
+        job.preserve_modes = output.preserve.is_some();
+        job.non_atomic = output.non_atomic;
+        let placed = place_outputs(self.source.kind(), &Location::parse(&output.destination)?, job)?;
+        job.destination = Some(placed.folder.to_path());
+        job.single_name = placed.name;
+        self.folder = Some(placed.folder);
+        Ok(())
+    }
+
+    /// Runs and reports.
+    fn start(mut self) -> anyhow::Result<ExitCode> {
+        if let Some(format) = formats_of(&self.job).find(|format| !format.is_authenticated()) {
+            output::warn(format_args!(
+                "--format {} is not authenticated: changes to its files go unnoticed",
+                format.name()
+            ));
+        }
+        let to_output = self.folder == Some(Location::StandardStream);
+        if self.dry_run && (to_output || matches!(self.source, Source::StandardInput)) {
+            return Err(usage("a single stream has no plan to show", "leave --dry-run out"));
+        }
+        match std::mem::replace(&mut self.source, Source::StandardInput) {
+            Source::StandardInput => stream::from_standard_input(&self),
+            source if to_output => stream::to_standard_output(&self, source),
+            Source::Tree(tree) if self.is_armored(&tree)? => stream::from_armored_file(&self, &tree),
+            Source::Tree(tree) if !self.folder.as_ref().is_some_and(Location::is_store) => {
+                self.over_tree(tree)
+            }
+            source => stores::run(&self, source),
+        }
+    }
+
+    /// Whether the source is one file that is armored, or is to be.
+    fn is_armored(&self, tree: &Tree) -> anyhow::Result<bool> {
+        let is_wanted = self.job.work.sealing().is_some_and(Format::is_armored);
+        let single = match (SourceKind::from(tree), tree.entries.as_slice()) {
+            (SourceKind::Single(_), [entry]) => Some(tree.root.join(&entry.name)),
+            _ => None,
         };
-        if to_output {
-            return stream::to_standard_output(verb, &tree, &job, common, new_key);
+        if is_wanted && single.is_none() {
+            return Err(usage(
+                "--armor is for single files and pipes",
+                "leave it out, and all files are binary",
+            ));
         }
-        nothing.of_tree(&tree, &job, verb)?;
-        suffix::hint(&tree, &job);
-        let style = style(common);
-        let segment = formats_of(&job).map(|format| format.layout().segment).max();
-        let name = || output::printable(&output_path(&job));
-        cipherloom::check(&tree, &job).with_context(name)?;
-        let in_place = cipherloom::is_in_place(&tree, &job);
-        if !allow_mixed_keys && !in_place {
-            key_places::refuse_mixed_keys(cipherloom::find_other_key(&tree, &job).as_deref())?;
+        let is_age = self.job.work.opening().is_some_and(|format| format.name() == FormatName::Age.name());
+        Ok(is_wanted || (is_age && single.is_some_and(|path| key_places::is_armored(&path))))
+    }
+
+    fn over_tree(mut self, tree: Tree) -> anyhow::Result<ExitCode> {
+        let about = if self.folder.is_some() { self.output_path() } else { tree.root.clone() };
+        let overwriting = Job { if_exists: IfExists::Overwrite, ..self.job.clone() };
+        let in_place = cipherloom::internal::is_in_place(&tree, &overwriting);
+        if in_place && self.job.if_exists != IfExists::Overwrite {
+            return Err(Error::Location(LocationFault::SamePlace).into());
         }
-        let threads = common.machine.threads;
-        if dry_run {
-            return dry_run::show(tree, &job, machine, threads, segment, style, common.verbose);
+        if in_place {
+            // The links exist already, and none is passed over.
+            self.job.links = Links::Copy;
         }
-        let plan = job.plan(&tree, machine, threads);
+        if is_empty(&tree, &self.job) {
+            self.refuse_nothing(&tree.root, tree.passed_over.excluded)?;
+        }
+        if !self.common.report.quiet {
+            sources::hint_at_suffix(&tree, &self.job);
+        }
+        cipherloom::internal::check(&tree, &self.job).map_err(|error| error.at(&about))?;
+        let job = &self.job;
+        let segment = formats_of(job).map(|format| format.layout().segment).max();
+        if self.dry_run {
+            return plan::dry_run(&self, tree, &self.machine, segment);
+        }
+        let plan = job.plan(&tree, &self.machine, self.common.machine.threads);
         device::settle(&plan);
+        let report = self.carry_out(
+            &Printer::new(self.style(), in_place),
+            &|| (tree.entries.len() as u64, tree.total_bytes(), true),
+            || plan::table(&plan, segment),
+            |observer| {
+                cipherloom::internal::run(&tree, &plan, job, observer).map_err(|error| error.at(&about))
+            },
+            |report| RunSummary::of_tree(report, &tree, job),
+        )?;
+        Ok(exit_code::of_report(&report))
+    }
+
+    /// Writes the key, does `work`, and prints the report. `found` gives the files and bytes that there are, and whether
+    /// these are all; `plan` is for verbose runs.
+    pub fn carry_out(
+        &self,
+        printer: &Printer,
+        found: &Found<'_>,
+        plan: impl FnOnce() -> String,
+        work: impl FnOnce(&dyn Observer) -> Result<Report, Error>,
+        summarize: impl FnOnce(&Report) -> RunSummary,
+    ) -> anyhow::Result<Report> {
         let interrupt = Interrupt::listen();
-        new_key.write()?;
-        if style == Style::Verbose {
-            output::tell_lines(&plan::table(&plan, segment));
+        self.write_key()?;
+        if self.style() == Style::Verbose {
+            output::print_lines(&plan());
         }
-        let progress = Progress::default();
-        let printer = Printer::new(style, &progress, in_place);
-        let work = || cipherloom::run(&tree, &plan, &job, &interrupt.watching(&printer));
-        let ended = match style {
-            Style::Plain => progress.shown_during(tree.total_bytes(), tree.entries.len() as u64, work),
-            Style::Verbose | Style::Quiet | Style::Json => work(),
-        };
-        printer.end();
-        // Such an error comes before anything was made.
-        let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
-        Report::of_tree(&summary, &tree, &job).print(verb, style)?;
-        interrupt.check(match job.destination {
-            Some(_) => interrupt::kept(job.if_exists, new_key.is_made()),
-            None => interrupt::NOT_READ,
+        let report = printer.watch(found, work).inspect_err(|error| {
+            // Errors that end a run occur before its first output, except for defects, which occur at any time.
+            if !matches!(error.without_path(), Error::Internal { .. }) {
+                self.take_key_back();
+            }
         })?;
-        Ok(exit_code::of_summary(&summary))
+        summarize(&report).print(self.verb(), self.style())?;
+        match self.folder {
+            Some(_) => {
+                let hint = interrupt::resume_hint(self.job.if_exists, self.new_key.is_some());
+                interrupt.check(interrupt::KEPT, hint)?;
+            }
+            None => interrupt.check(interrupt::NOT_READ, "")?,
+        }
+        Ok(report)
+    }
+
+    pub fn write_key(&self) -> anyhow::Result<()> {
+        self.new_key.as_ref().map_or(Ok(()), NewKey::write)
+    }
+
+    pub fn take_key_back(&self) {
+        self.new_key.as_ref().inspect(|key| key.take_back());
+    }
+
+    /// Fails a run that finds nothing to do at `place`, unless that is allowed: an unmounted disk and a glob with a typo look
+    /// like this, and a verification must not pass then.
+    pub fn refuse_nothing(&self, place: &Path, excluded: u64) -> anyhow::Result<()> {
+        if self.may_be_empty {
+            return Ok(());
+        }
+        let globs = match excluded {
+            0 => String::new(),
+            _ => format!(" ({excluded} left out by --include or --exclude)"),
+        };
+        let words = format_args!("there is nothing to be {}{globs}", self.verb());
+        Err(failure(ExitCode::Failure, at(place, words), "--allow-empty lets that pass"))
+    }
+
+    /// The operation as a participle, "encrypted".
+    pub fn verb(&self) -> &'static str {
+        match self.job.work.operation() {
+            Operation::Encrypt => "encrypted",
+            Operation::Decrypt => "decrypted",
+            Operation::Verify => "verified",
+            Operation::Rekey => "re-keyed",
+            Operation::Copy => "copied",
+        }
+    }
+
+    pub fn style(&self) -> Style {
+        self.common.report.style(self.common.verbose)
+    }
+
+    /// The file, folder or address that the user named as DST.
+    pub fn output_path(&self) -> PathBuf {
+        let mut path = self.job.destination.clone().unwrap_or_default();
+        path.extend(&self.job.single_name);
+        path
     }
 }
 
-/// The file or folder that the user named as DST.
-fn output_path(job: &Job<'_>) -> PathBuf {
-    let mut path = job.destination.clone().unwrap_or_default();
-    path.extend(&job.single_name);
-    path
-}
-
-pub fn style(common: &CommonArguments) -> Style {
-    match common {
-        CommonArguments { json: true, .. } => Style::Json,
-        CommonArguments { quiet: true, .. } => Style::Quiet,
-        CommonArguments { verbose: true, .. } => Style::Verbose,
-        _ => Style::Plain,
-    }
-}
-
-fn warn_unauthenticated(job: &Job<'_>, common: &CommonArguments) {
-    if let Some(format) = formats_of(job).find(|format| !format.is_authenticated())
-        && !common.quiet
-    {
-        output::warn(format_args!(
-            "--format {} is not authenticated: changes to its files go unnoticed",
-            format.name()
-        ));
-    }
+/// Whether a job over this tree would do nothing.
+fn is_empty(tree: &Tree, job: &Job) -> bool {
+    let has_links = job.links != Links::Skip && !tree.links.is_empty();
+    !has_links && tree.entries.is_empty() && tree.unlisted.is_empty()
 }
 
 /// The formats of a job's encrypted sides.
-fn formats_of<'f>(job: &Job<'f>) -> impl Iterator<Item = &'f Format> {
+fn formats_of(job: &Job) -> impl Iterator<Item = &Format> {
     [job.work.opening(), job.work.sealing()].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cipherloom::internal::Selection;
+
+    #[test]
+    fn an_empty_tree_is_nothing_and_links_are_something_where_they_are_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let look = || Tree::list(folder.path(), &Selection::default()).unwrap();
+        let mut job = Job::new(Work::Copy, None);
+        assert!(is_empty(&look(), &job));
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link")).unwrap();
+        assert!(is_empty(&look(), &job));
+        job.links = Links::Copy;
+        assert_eq!(!is_empty(&look(), &job), cfg!(unix));
+        std::fs::write(folder.path().join("file"), b"").unwrap();
+        assert!(!is_empty(&look(), &Job::new(Work::Copy, None)));
+    }
 }

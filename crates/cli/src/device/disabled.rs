@@ -1,20 +1,15 @@
 //! A build without devices.
 
-use cipherloom::Accelerator;
-use cipherloom::machine::DeviceCosts;
+use super::REMEDY;
+use cipherloom::machine::{Accelerator, DeviceCosts};
 use serde::Serialize;
 
-const REMEDY: &str = "this build has no GPU support; one with it is made from the sources by \
-                      `cargo --config .cargo/dynamic.toml build --release --features gpu`";
-
-#[expect(dead_code, reason = "the twin's other answer")]
-pub enum Refused {
-    NoSupport(String),
-    Unusable(String),
+pub fn open(_api: Option<&str>, _name: Option<&str>) -> Result<DeviceCosts, Option<String>> {
+    Err(None)
 }
 
-pub fn open(_api: Option<&str>, _name: Option<&str>) -> Result<DeviceCosts, Refused> {
-    Err(Refused::NoSupport(REMEDY.to_owned()))
+pub fn known() -> Vec<DeviceCosts> {
+    Vec::new()
 }
 
 pub fn accelerator() -> Option<&'static dyn Accelerator> {
@@ -23,19 +18,19 @@ pub fn accelerator() -> Option<&'static dyn Accelerator> {
 
 pub fn set_idle(_idle: bool) {}
 
-pub fn dismiss() -> Option<String> {
+pub fn close() -> Option<String> {
     None
 }
 
-/// What `devices` tells of GPUs.
+/// What `devices` shows of GPUs.
 #[derive(Serialize)]
 pub struct Listing {
-    note: &'static str,
+    note: String,
 }
 
 impl Listing {
-    pub fn look(_validate: bool) -> Listing {
-        Listing { note: REMEDY }
+    pub fn new(_validate: bool) -> Listing {
+        Listing { note: format!("this build has no GPU support; {REMEDY}") }
     }
 
     pub fn table(&self) -> String {

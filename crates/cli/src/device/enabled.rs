@@ -1,32 +1,30 @@
 //! A build with devices.
 
+pub use super::kept::known;
 use crate::output;
-use cipherloom::Accelerator;
-use cipherloom::machine::DeviceCosts;
+use cipherloom::machine::{Accelerator, DeviceCosts};
 use cipherloom_gpu::webgpu::{AdapterReport, Adapters, Messages, WebGpuCipher};
 use cipherloom_gpu::{Costs, Device, cuda};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-pub enum Refused {
-    #[expect(dead_code, reason = "the twin's answer")]
-    NoSupport(String),
-    Unusable(String),
-}
-
-/// One device a process: it stays open until the end.
+/// The process's only device. It stays open until the end.
 static DEVICE: OnceLock<&'static dyn Device> = OnceLock::new();
 
-pub fn open(api: Option<&str>, name: Option<&str>) -> Result<DeviceCosts, Refused> {
+/// The error is what is wrong with the device; `None` in a build without devices.
+pub fn open(api: Option<&str>, name: Option<&str>) -> Result<DeviceCosts, Option<String>> {
+    type Named = Result<(&'static str, Box<dyn Device>), cipherloom_gpu::Error>;
+    let unusable = |error: cipherloom_gpu::Error| Some(error.to_string());
+    let open_cuda = || -> Named { Ok(("cuda", Box::new(cuda::CudaCipher::open(name)?))) };
+    let open_wgpu = || -> Named { Ok(("wgpu", Box::new(WebGpuCipher::open(name)?))) };
     let (backend, device) = match api {
-        Some("cuda") => ("cuda", open_cuda(name)),
-        Some(_) => ("wgpu", open_wgpu(name)),
-        // NVIDIA's own way first: it takes more of the device.
-        None => open_cuda(None).map_or_else(|_| ("wgpu", open_wgpu(None)), |device| ("cuda", Ok(device))),
-    };
-    let unusable = |error: cipherloom_gpu::Error| Refused::Unusable(error.to_string());
-    let device = device.map_err(unusable)?;
+        Some("cuda") => open_cuda(),
+        Some(_) => open_wgpu(),
+        // CUDA first: it uses more of an NVIDIA device than wgpu does.
+        None => open_cuda().or_else(|_| open_wgpu()),
+    }
+    .map_err(unusable)?;
     let costs = device.costs().map_err(unusable)?;
     let device: &'static dyn Device = Box::leak(device);
     Ok(for_plans(backend, DEVICE.get_or_init(|| device).name(), None, &costs))
@@ -46,14 +44,6 @@ pub fn for_plans(backend: &'static str, name: &str, driver: Option<String>, cost
         staging_bytes: costs.staging_bytes,
         is_forced: false,
     }
-}
-
-fn open_wgpu(name: Option<&str>) -> Result<Box<dyn Device>, cipherloom_gpu::Error> {
-    Ok(Box::new(WebGpuCipher::open(name)?))
-}
-
-fn open_cuda(name: Option<&str>) -> Result<Box<dyn Device>, cipherloom_gpu::Error> {
-    Ok(Box::new(cuda::CudaCipher::open(name)?))
 }
 
 /// A device with its driver's name, or why there is none.
@@ -83,8 +73,7 @@ pub fn cuda_devices() -> Vec<Opened> {
 }
 
 pub fn accelerator() -> Option<&'static dyn Accelerator> {
-    let device = *DEVICE.get()?;
-    Some(device)
+    Some(*DEVICE.get()?)
 }
 
 pub fn set_idle(idle: bool) {
@@ -93,34 +82,33 @@ pub fn set_idle(idle: bool) {
     }
 }
 
-pub fn dismiss() -> Option<String> {
+pub fn close() -> Option<String> {
     let device = DEVICE.get()?;
     device.wipe();
     device.fault().map(ToString::to_string)
 }
 
-/// What `devices` tells of GPUs.
+/// What `devices` shows of GPUs.
 #[derive(Serialize)]
 pub struct Listing {
     wgpu: Vec<AdapterReport>,
     cuda: Vec<cuda::DeviceReport>,
-    /// Why there is none of NVIDIA's.
+    /// Why CUDA lists no device.
     cuda_note: Option<String>,
     /// With --validate.
     #[serde(skip_serializing_if = "Option::is_none")]
     validation: Option<Validation>,
 }
 
-/// What the validation layers said.
+/// The messages of the validation layers.
 #[derive(Serialize)]
 struct Validation {
-    /// While drivers were looked for.
+    /// Those of the search for drivers.
     search: Vec<String>,
-    /// While each device did the self-test.
     devices: Vec<Verdict>,
 }
 
-/// How a device took the checks under the validation layers.
+/// The self-test of a device under the validation layers.
 #[derive(Serialize)]
 struct Verdict {
     device: String,
@@ -129,7 +117,7 @@ struct Verdict {
 }
 
 impl Listing {
-    pub fn look(validate: bool) -> Listing {
+    pub fn new(validate: bool) -> Listing {
         let heard = Messages::listen();
         let adapters = Adapters::list(validate);
         let wgpu = adapters.reports();
@@ -137,12 +125,9 @@ impl Listing {
             let search = heard.take();
             let check = |report: &AdapterReport| {
                 let checked = adapters.check(report.number);
-                Verdict {
-                    device: format!("wgpu:{}", report.number),
-                    verdict: checked
-                        .map_or_else(|error| error.to_string(), |()| "computes rightly".to_owned()),
-                    messages: heard.take(),
-                }
+                let verdict =
+                    checked.map_or_else(|error| error.to_string(), |()| "passed the self-test".into());
+                Verdict { device: format!("wgpu:{}", report.number), verdict, messages: heard.take() }
             };
             Validation { search, devices: wgpu.iter().map(check).collect() }
         });
@@ -155,53 +140,42 @@ impl Listing {
 
     pub fn table(&self) -> String {
         let mut text = String::new();
+        let mut line = |name: &str, words: String| {
+            let _ = writeln!(text, "{name:<10}{words}");
+        };
         if self.wgpu.is_empty() {
-            text.push_str(
-                "GPUs      none of Vulkan, Metal, Direct3D 12 or OpenGL: no driver, or no device\n",
-            );
+            line("GPUs", "none of Vulkan, Metal, Direct3D 12 or OpenGL: no driver, or no device".to_owned());
         }
         for report in &self.wgpu {
-            let AdapterReport { limits, .. } = report;
-            let _ = writeln!(
-                text,
-                "{:<10}{}, {}, {}",
-                format!("wgpu:{}", report.number),
-                report.name,
-                report.api,
-                report.kind
-            );
-            let _ = writeln!(text, "          driver {}", report.driver);
-            let _ = writeln!(
-                text,
-                "          buffers up to {}, workgroups of up to {} threads with {} to share, {}timestamps",
-                output::size(limits.buffer_bytes),
-                limits.workgroup_threads,
-                output::size(limits.workgroup_bytes.into()),
-                if report.timestamps { "" } else { "no " },
-            );
-            let _ = writeln!(text, "          {} features (--json names them)", report.features.len());
+            let AdapterReport { number, name, api, kind, driver, limits, timestamps, features, .. } = report;
+            let (buffer, shared) =
+                (output::size(limits.buffer_bytes), output::size(limits.workgroup_bytes.into()));
+            let (threads, no) = (limits.workgroup_threads, if *timestamps { "" } else { "no " });
+            line(&format!("wgpu:{number}"), format!("{name}, {api}, {kind}"));
+            line("", format!("driver {driver}"));
+            let workgroups = format!("workgroups of up to {threads} threads with {shared} to share");
+            line("", format!("buffers up to {buffer}, {workgroups}, {no}timestamps"));
+            line("", format!("{} features (--json names them)", features.len()));
             if let Some(reason) = report.left_out() {
-                let _ = writeln!(text, "          gets no work by itself: {reason}");
+                line("", format!("gets work only if it is named: {reason}"));
             }
         }
         for report in &self.cuda {
-            let _ = writeln!(
-                text,
-                "{:<10}{}, compute capability {}.{}, {} multiprocessors, {} of memory, driver {}",
-                format!("cuda:{}", report.number),
-                report.name,
-                report.compute_capability[0],
-                report.compute_capability[1],
-                report.multiprocessors,
-                output::size(report.memory_bytes),
-                report.driver,
+            let cuda::DeviceReport {
+                number, name, compute_capability: [major, minor], multiprocessors, ..
+            } = report;
+            let (memory, driver) = (output::size(report.memory_bytes), &report.driver);
+            let capability = format!("compute capability {major}.{minor}, {multiprocessors} multiprocessors");
+            line(
+                &format!("cuda:{number}"),
+                format!("{name}, {capability}, {memory} of memory, driver {driver}"),
             );
         }
         if let Some(note) = &self.cuda_note {
-            let _ = writeln!(text, "CUDA      {note}");
+            line("CUDA", note.clone());
         }
         if let Some(Validation { search, devices }) = &self.validation {
-            let mut told = |title: String, messages: &[String]| {
+            let mut print = |title: String, messages: &[String]| {
                 let _ = writeln!(text, "\n{title}");
                 for message in messages {
                     let _ = writeln!(text, "  {message}");
@@ -210,9 +184,9 @@ impl Listing {
                     text.push_str("  no messages\n");
                 }
             };
-            told("the search for drivers under validation".to_owned(), search);
+            print("the search for drivers under validation".to_owned(), search);
             for Verdict { device, verdict, messages } in devices {
-                told(format!("{device} under validation: {verdict}"), messages);
+                print(format!("{device} under validation: {verdict}"), messages);
             }
         }
         text

@@ -1,8 +1,8 @@
-//! Devices' figures, kept by `calibrate` beside the machine's own, so that `plan` can say whether a device would pay without
-//! loading a driver.
+//! Devices' figures, kept by `calibrate` beside the machine's own, so that `plan` can say whether a device would be faster
+//! without loading a driver.
 //!
-//! Figures are those of a driver. Which ones are installed is told by files (the kernel's word of NVIDIA's, the lists of
-//! the Vulkan loader and of libEGL, and the libraries they name); if they change, the figures count no more.
+//! Figures hold for one set of drivers. Files show which drivers are installed (NVIDIA's version in `/proc`, the lists of the
+//! Vulkan loader and of libEGL, and the libraries that they name); if these files change, the figures are ignored.
 
 use super::enabled::{Opened, cuda_devices, for_plans, wgpu_devices};
 use crate::output;
@@ -77,34 +77,27 @@ pub fn calibrate() -> std::io::Result<(Vec<KeptDevice>, Vec<String>)> {
     Ok((kept.devices, troubles))
 }
 
-/// What is known of devices, without a driver loaded. Figures of other drivers are told of, and left out.
+/// The kept figures of devices, without loading a driver. Warns of figures of other drivers, and leaves them out.
 pub fn known() -> Vec<DeviceCosts> {
     let Some(json) = file().and_then(|path| fs::read(path).ok()) else {
         return Vec::new();
     };
-    let kept = match serde_json::from_slice::<Kept>(&json) {
-        Ok(kept) if kept.version == VERSION && kept.installed == installed_drivers() => kept,
-        Ok(_) => {
-            output::warn(
-                "the drivers have changed since devices were calibrated; `cipherloom calibrate` measures again",
-            );
-            return Vec::new();
+    let problem = match serde_json::from_slice::<Kept>(&json) {
+        Ok(kept) if kept.version == VERSION && kept.installed == installed_drivers() => {
+            let costs = |KeptDevice { backend, name, driver, costs }: KeptDevice| {
+                let backend = if backend == "cuda" { "cuda" } else { "wgpu" };
+                for_plans(backend, &name, Some(driver), &costs)
+            };
+            return kept.devices.into_iter().map(costs).collect();
         }
-        Err(error) => {
-            output::warn(format_args!(
-                "the devices' figures are damaged ({error}); `cipherloom calibrate` makes new ones"
-            ));
-            return Vec::new();
-        }
+        Ok(_) => "the drivers have changed since devices were calibrated".to_owned(),
+        Err(error) => format!("the devices' figures are damaged ({error})"),
     };
-    let costs = |KeptDevice { backend, name, driver, costs }: KeptDevice| {
-        let backend = if backend == "cuda" { "cuda" } else { "wgpu" };
-        for_plans(backend, &name, Some(driver), &costs)
-    };
-    kept.devices.into_iter().map(costs).collect()
+    output::warn(format_args!("{problem}; `cipherloom calibrate` measures again"));
+    Vec::new()
 }
 
-/// The drivers of this machine as files tell of them: changes whenever one is installed, updated or removed.
+/// Describes the installed drivers, as files show them: changes whenever one is installed, updated or removed.
 fn installed_drivers() -> String {
     let mut words = fs::read_to_string(NVIDIA_VERSION).unwrap_or_default();
     for folder in DRIVERS {
@@ -116,7 +109,7 @@ fn installed_drivers() -> String {
             let json = fs::read(&list).unwrap_or_default();
             let json: serde_json::Value = serde_json::from_slice(&json).unwrap_or_default();
             if let Some(library) = json["ICD"]["library_path"].as_str() {
-                // A name without a folder is looked for by the system; the package that brought it brought the list too.
+                // The system searches for a name without a folder; the package of that library installs the list too.
                 stamp(&list.with_file_name("").join(library), &mut words);
             }
         }
@@ -127,13 +120,8 @@ fn installed_drivers() -> String {
 fn stamp(path: &Path, words: &mut String) {
     let Ok(metadata) = fs::metadata(path) else { return };
     let changed = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let _ = writeln!(
-        words,
-        "{} {} {}",
-        path.display(),
-        metadata.len(),
-        changed.map_or(0, |changed| changed.as_secs())
-    );
+    let seconds = changed.map_or(0, |changed| changed.as_secs());
+    let _ = writeln!(words, "{} {} {seconds}", path.display(), metadata.len());
 }
 
 /// A device's figures as a person reads them, a line for each.

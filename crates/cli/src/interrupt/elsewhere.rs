@@ -1,6 +1,6 @@
 //! Systems without POSIX signals: Ctrl-C alone, and no message from within the handler.
 
-use super::{IS_ASKED, RAISED};
+use super::{IS_ASKED, RAISED, wake_runs};
 use crate::exit_code::ExitCode;
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -27,6 +27,7 @@ pub fn start() -> anyhow::Result<()> {
                 if !(is_first && IS_ASKED.load(Ordering::SeqCst)) {
                     low_level::exit(ExitCode::of_signal(*signal) as i32);
                 }
+                wake_runs();
             }
         }
     };

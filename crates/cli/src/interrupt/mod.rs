@@ -1,8 +1,8 @@
 //! Signals that end a command: Ctrl-C (SIGINT), SIGTERM and SIGHUP, in every command and at every moment.
 //!
-//! A run that can stop by itself ([`Interrupt::listen`]) is asked to at the first signal, so that what is half written is
-//! taken back; the second ends the process. Everything else ends at the first. Either way there is one message, the
-//! terminal is as it was, and the exit code is 128 and the signal's number.
+//! A run that can stop by itself ([`Interrupt::listen`]) stops at the first signal and removes its incomplete outputs; a
+//! second signal ends the process. Any other command ends at the first signal. In both cases the command prints one
+//! message, restores the terminal, and exits with 128 plus the signal's number.
 
 #[cfg(not(unix))]
 mod elsewhere;
@@ -14,46 +14,57 @@ pub use elsewhere::start;
 #[cfg(unix)]
 pub use unix::{has_come, listen_for_suspension, start};
 
-use crate::exit_code::Interrupted;
-use cipherloom::{Event, IfExists, Observer};
+use crate::exit_code::interrupted;
+use cipherloom::IfExists;
+use cipherloom::internal::engine::lock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Weak};
 
 /// The first signal that came, or 0.
 static RAISED: AtomicI32 = AtomicI32::new(0);
 
+/// The functions to call at the first signal.
+static WAKES: Mutex<Vec<Weak<Wake>>> = Mutex::new(Vec::new());
+
+type Wake = dyn Fn() + Send + Sync;
+
 /// Whether a run is under way that stops by itself.
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
 
-/// What is said of the work when a signal ends the process at once.
+/// What the message says was done, if a signal ends the process at once.
 static DONE: Mutex<&str> = Mutex::new("");
 
-/// From now on, what a signal that ends the process at once leaves behind, in words.
-pub fn at_once(done: &'static str) {
-    *DONE.lock().unwrap_or_else(PoisonError::into_inner) = done;
+/// Sets what the message says was done, if a signal ends the process at once from now on.
+pub fn set_done(done: &'static str) {
+    *lock(&DONE) = done;
 }
 
-/// What was done by a stopped run that only reads.
+/// What a stopped run that only reads has done.
 pub const NOT_READ: &str = "the rest was not read";
 
-/// What was done by a stopped run that writes, and how to resume it. `made_key`: whether it began with making its key.
-pub fn kept(if_exists: IfExists, made_key: bool) -> &'static str {
+/// What a stopped run that writes has done.
+pub const KEPT: &str = "completed outputs were kept";
+
+/// How to resume a stopped run that writes. `made_key`: whether it began with making its key.
+pub fn resume_hint(if_exists: IfExists, made_key: bool) -> &'static str {
     match (if_exists, made_key) {
-        (IfExists::Fail, false) => "completed outputs were kept; to resume, run again with --if-exists skip",
+        (IfExists::Fail, false) => "to resume, run again with --if-exists skip",
         (IfExists::Fail, true) => {
-            "completed outputs were kept; to resume, run again with --key FILE --if-exists skip in place of --new-key"
+            "to resume, run again with --key FILE --if-exists skip in place of --new-key"
         }
         // With `skip` the outputs that were there before would not be replaced.
-        (IfExists::Overwrite, true) => {
-            "completed outputs were kept; to resume, run again with --key FILE in place of --new-key"
-        }
-        (IfExists::Overwrite | IfExists::Skip, _) => {
-            "completed outputs were kept; to resume, run the same command again"
-        }
+        (IfExists::Overwrite, true) => "to resume, run again with --key FILE in place of --new-key",
+        (IfExists::Overwrite | IfExists::Skip, _) => "to resume, run the same command again",
     }
 }
 
-/// A run that asks whether a signal has come, as long as this is there.
+/// Wakes the runs that wait.
+fn wake_runs() {
+    let wakes = std::mem::take(&mut *lock(&WAKES));
+    wakes.iter().filter_map(Weak::upgrade).for_each(|wake| wake());
+}
+
+/// A run that stops by itself when a signal has come, while this value lives.
 pub struct Interrupt(());
 
 impl Interrupt {
@@ -63,25 +74,16 @@ impl Interrupt {
         Interrupt(())
     }
 
-    /// The same observer, who now also stops the run.
-    pub fn watching<'o>(&'o self, observer: &'o dyn Observer) -> Watching<'o> {
-        Watching { interrupt: self, observer }
-    }
-
-    /// An error if a signal has come, with what was done in words: [`kept`] or [`NOT_READ`] for a run.
+    /// Checks whether a signal has come. `done`: what the run has done by then, such as [`KEPT`]; `hint`: what the user can
+    /// do, or "".
     ///
     /// # Errors
-    /// [`Interrupted`].
-    pub fn check(&self, done: &'static str) -> anyhow::Result<()> {
+    /// The error that ends the command, if one has.
+    pub fn check(&self, done: &str, hint: &'static str) -> anyhow::Result<()> {
         match RAISED.load(Ordering::SeqCst) {
             0 => Ok(()),
-            signal => Err(Interrupted { signal, done }.into()),
+            signal => Err(interrupted(signal, done, hint)),
         }
-    }
-
-    /// Whether a signal has come.
-    pub fn is_raised(&self) -> bool {
-        RAISED.load(Ordering::Relaxed) != 0
     }
 }
 
@@ -91,31 +93,16 @@ impl Drop for Interrupt {
     }
 }
 
-/// An observer who stops the run when a signal has come.
-pub struct Watching<'o> {
-    interrupt: &'o Interrupt,
-    observer: &'o dyn Observer,
+/// Whether a signal has come.
+pub fn is_raised() -> bool {
+    RAISED.load(Ordering::SeqCst) != 0
 }
 
-impl Observer for Watching<'_> {
-    fn advanced(&self, bytes: u64) {
-        self.observer.advanced(bytes);
-    }
-
-    fn entry_ended(&self) {
-        self.observer.entry_ended();
-    }
-
-    fn wants_every_event(&self) -> bool {
-        self.observer.wants_every_event()
-    }
-
-    fn ended(&self, event: &Event<'_>) {
-        self.observer.ended(event);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.interrupt.is_raised()
+/// Calls `wake` when the first signal comes, or now if one has come.
+pub fn wake_at_signal(wake: Weak<Wake>) {
+    lock(&WAKES).push(wake);
+    if is_raised() {
+        wake_runs();
     }
 }
 
@@ -132,7 +119,7 @@ mod tests {
             (IfExists::Overwrite, false, "run the same command again"),
             (IfExists::Overwrite, true, "run again with --key FILE in place of --new-key"),
         ] {
-            assert_eq!(kept(if_exists, made_key), format!("completed outputs were kept; to resume, {how}"));
+            assert_eq!(resume_hint(if_exists, made_key), format!("to resume, {how}"));
         }
     }
 }

@@ -1,18 +1,19 @@
 //! The thread that takes signals on Unix. A handler may do next to nothing; a thread may print, restore the terminal and
 //! end the process.
 
-use super::{DONE, IS_ASKED, RAISED};
-use crate::exit_code::{ExitCode, Interrupted};
+use super::{DONE, IS_ASKED, RAISED, wake_runs};
+use crate::exit_code::{ExitCode, interrupted};
 use crate::{output, terminal};
 use anyhow::Context;
+use cipherloom::internal::engine::lock;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
 use signal_hook::low_level;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::channel;
-use std::sync::{OnceLock, PoisonError};
 use std::time::Duration;
 
 /// A message that standard error does not take by then is given up: the process is to end.
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 static HANDLE: OnceLock<Handle> = OnceLock::new();
 
-/// At its end when a signal has come: what blocks can wait for this too.
+/// Reaches its end when a signal arrives, so that a blocking call can wait for it too.
 static WAKE: OnceLock<PipeReader> = OnceLock::new();
 
 /// From now on signals are handled. One that was ignored when the process began stays ignored: `nohup` and shells'
@@ -60,7 +61,7 @@ pub fn listen_for_suspension() -> io::Result<()> {
     HANDLE.get().map_or(Ok(()), |handle| handle.add_signal(SIGTSTP))
 }
 
-/// What is at its end (readable, hung up) as soon as a signal has come.
+/// A descriptor that is at its end (readable, hung up) as soon as a signal has arrived.
 pub fn has_come() -> Option<BorrowedFd<'static>> {
     WAKE.get().map(AsFd::as_fd)
 }
@@ -75,7 +76,7 @@ fn bit(signal: i32) -> u64 {
     1 << (signal - 1)
 }
 
-/// The signals that this process ignores, a bit for each. Where nobody can say, SIGHUP counts as ignored.
+/// The signals that this process ignores, a bit for each. If this is unknown, SIGHUP counts as ignored.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -97,9 +98,12 @@ fn take(mut signals: Signals, wake: PipeWriter) {
         let is_first = RAISED.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok();
         let is_asked = IS_ASKED.load(Ordering::SeqCst);
         match (is_asked, is_first) {
-            (true, true) => wake = None,
+            (true, true) => {
+                wake = None;
+                wake_runs();
+            }
             (true, false) => end(signal, "at once: temporary files (.cipherloom-…) may remain"),
-            (false, _) => end(signal, *DONE.lock().unwrap_or_else(PoisonError::into_inner)),
+            (false, _) => end(signal, *lock(&DONE)),
         }
     }
     drop(wake);
@@ -109,12 +113,12 @@ fn take(mut signals: Signals, wake: PipeWriter) {
 fn end(signal: i32, done: &'static str) -> ! {
     let was_asking = terminal::restore();
     let (told, is_told) = channel();
-    // On a thread of its own: another one may hold standard error while nobody reads it.
+    // On a thread of its own: another one may hold the lock of standard error while it blocks.
     let tell = move || {
         if was_asking {
-            output::tell("");
+            output::print_line("");
         }
-        output::tell(format_args!("cipherloom: {}", Interrupted { signal, done }));
+        output::print_line(format_args!("cipherloom: {}", interrupted(signal, done, "")));
         let _ = told.send(());
     };
     if std::thread::Builder::new().spawn(tell).is_ok() {

@@ -1,12 +1,12 @@
-//! Does steps on the CPU, 32 lanes at once: what a device does with the same steps, and without a table whose look-ups
-//! would show in their timing.
+//! Runs steps on the CPU, 32 lanes at once, as a device runs them. It uses no tables, whose lookups would show in their
+//! timing.
 
 use super::{Function, Step};
 
-/// Does `steps` on `wires`. `keys`: masks, of which a step's key is one. `low`: the lowest word of the thread's counter.
+/// Runs `steps` on `wires`. `keys` are the masks that a step's key indexes. `low` is the lowest word of the thread's counter.
 ///
 /// # Panics
-/// At a [`Step::Substitute`], which is the circuit's own function, and at a counter's bit without a counter.
+/// On [`Step::Substitute`], which is the circuit's own function, and on a counter bit without a counter.
 pub(crate) fn evaluate(steps: &[Step], wires: &mut [u32], keys: &[u32], low: Option<u32>) {
     for step in steps {
         match step {
@@ -21,7 +21,6 @@ pub(crate) fn evaluate(steps: &[Step], wires: &mut [u32], keys: &[u32], low: Opt
             Step::Lookup { target, table, inputs } => {
                 wires[usize::from(*target)] = lookup(*table, inputs.map(|wire| wires[usize::from(wire)]));
             }
-            Step::Copy { target, source } => wires[usize::from(*target)] = wires[usize::from(*source)],
             Step::Exchange { low, high, shift, mask } => {
                 let (a, b) = (wires[usize::from(*low)], wires[usize::from(*high)]);
                 wires[usize::from(*low)] = (a & mask) | ((b << shift) & !mask);
@@ -38,7 +37,7 @@ pub(crate) fn evaluate(steps: &[Step], wires: &mut [u32], keys: &[u32], low: Opt
 }
 
 impl Function {
-    /// Its outputs for these inputs; `wires` is where it works, and as long as it has wires.
+    /// The outputs for these inputs. `wires` is working memory, with one element for each wire.
     pub(crate) fn apply(&self, inputs: [u32; 8], wires: &mut [u32]) -> [u32; 8] {
         wires[..8].copy_from_slice(&inputs);
         evaluate(&self.steps, wires, &[], None);

@@ -1,7 +1,7 @@
 //! ShiftRows, MixColumns, AddRoundKey and their inverses (FIPS 197, sections 5.1.2 to 5.1.4 and 5.3) as sums of wires.
 //! Byte 4 c + r of the state is row r of column c.
 //!
-//! Sums are cut for processors that add three words in one instruction: MixColumns with its key takes 344 of them.
+//! Sums are split for processors that add three words in one instruction: MixColumns with its key takes 344 instructions.
 
 use super::{STATE, Step, Wire};
 use std::ops::Range;
@@ -11,7 +11,7 @@ fn wire(row: usize, column: usize, bit: usize) -> Wire {
     (8 * (4 * (column % 4) + row % 4) + bit % 8) as Wire
 }
 
-/// Where row `row` of column `column` comes from in ShiftRows.
+/// The source of row `row` of column `column` in ShiftRows.
 fn shifted(row: usize, column: usize, bit: usize) -> Wire {
     wire(row, column + row % 4, bit)
 }
@@ -20,14 +20,14 @@ fn places() -> impl Iterator<Item = (usize, usize, usize)> {
     (0..4).flat_map(|column| (0..4).flat_map(move |row| (0..8).map(move |bit| (row, column, bit))))
 }
 
-/// Collects sums into temporaries, and puts them into the state at the end: the state is read until then.
+/// Collects sums in temporaries, and writes them to the state at the end, since the state is read until then.
 struct Sums {
     steps: Vec<Step>,
     next: Wire,
 }
 
 impl Sums {
-    /// Whose temporaries begin at `next`.
+    /// With temporaries from `next` on.
     fn from(next: Wire) -> Sums {
         Sums { steps: Vec::new(), next }
     }
@@ -40,7 +40,8 @@ impl Sums {
     }
 
     fn into_state(mut self, values: &[(Wire, Wire)]) -> Vec<Step> {
-        self.steps.extend(values.iter().map(|&(target, source)| Step::Copy { target, source }));
+        let copy = |&(target, source): &(Wire, Wire)| Step::Sum { target, wires: vec![source], key: None };
+        self.steps.extend(values.iter().map(copy));
         self.steps
     }
 }
@@ -52,24 +53,22 @@ pub(super) fn add_key() -> Vec<Step> {
 
 /// ShiftRows, then the round key: the last round's.
 pub(super) fn shift_rows() -> Vec<Step> {
-    let mut sums = Sums::from(STATE);
-    let values: Vec<_> = places()
-        .map(|(row, column, bit)| {
-            let target = wire(row, column, bit);
-            (target, sums.sum(vec![shifted(row, column, bit)], Some(target)))
-        })
-        .collect();
-    sums.into_state(&values)
+    moved(&shifted, true)
 }
 
-/// InvShiftRows alone, in front of the substitution (the two may be exchanged).
+/// InvShiftRows alone, before the substitution (the two commute).
 pub(super) fn unshift_rows_unsubstituted() -> Vec<Step> {
+    moved(&|row, column, bit| wire(row, column + 4 - row, bit), false)
+}
+
+/// Every wire's value from another one's, with the round key or without.
+fn moved(from: &dyn Fn(usize, usize, usize) -> Wire, has_key: bool) -> Vec<Step> {
     let mut sums = Sums::from(STATE);
-    let values: Vec<_> = places()
-        .map(|(row, column, bit)| {
-            (wire(row, column, bit), sums.sum(vec![wire(row, column + 4 - row, bit)], None))
-        })
-        .collect();
+    let value = |(row, column, bit)| {
+        let target = wire(row, column, bit);
+        (target, sums.sum(vec![from(row, column, bit)], has_key.then_some(target)))
+    };
+    let values: Vec<_> = places().map(value).collect();
     sums.into_state(&values)
 }
 
@@ -82,7 +81,7 @@ pub(super) fn mix_columns_of_shifted() -> Vec<Step> {
 
 /// The same for the first round, where only some bytes count (as they were before ShiftRows), and its key has what the others
 /// bring.
-pub(super) fn mix_columns_of_some(bytes: &Range<Wire>) -> Vec<Step> {
+pub(crate) fn mix_columns_of_some(bytes: &Range<Wire>) -> Vec<Step> {
     let mut sums = Sums::from(STATE);
     let mut values = Vec::new();
     for (row, column, bit) in places() {
@@ -99,7 +98,7 @@ pub(super) fn mix_columns_of_some(bytes: &Range<Wire>) -> Vec<Step> {
 
 /// InvMixColumns, then the round key (which is to be that of the equivalent inverse cipher): MixColumns of a state to whose rows
 /// 4 (a[r] + a[r+2]) was added before. Stands in one phase with [`unshift_rows_unsubstituted`], whose temporaries are the first.
-pub(super) fn unmix_columns() -> Vec<Step> {
+pub(crate) fn unmix_columns() -> Vec<Step> {
     let mut sums = Sums::from(2 * STATE);
     let mut prepared = [0; STATE as usize];
     for column in 0..4 {
@@ -165,7 +164,7 @@ fn quadruple(bits: &[Wire; 8]) -> [Vec<Wire>; 8] {
             1 | 3 | 4 => [once[bit - 1].as_slice(), once[7].as_slice()].concat(),
             _ => once[bit - 1].clone(),
         };
-        // What is there twice is not there.
+        // A term that occurs twice cancels.
         terms.sort_unstable();
         let all = terms.clone();
         terms.retain(|term| all.iter().filter(|other| *other == term).count() == 1);

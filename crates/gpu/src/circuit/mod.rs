@@ -1,4 +1,4 @@
-//! AES (FIPS 197) as a Boolean circuit on bit planes, in steps that an emitter prints and the interpreter runs.
+//! AES (FIPS 197) as a Boolean circuit on bit planes. An emitter prints its steps, and the interpreter runs them.
 //!
 //! A thread works on 32 blocks at once. The state is 128 wires of 32 bits; bit k of wire 8 i + b is bit b of byte i of
 //! the thread's block k:
@@ -18,31 +18,29 @@
 
 pub(crate) mod counter;
 mod evaluation;
-mod linear;
+pub(crate) mod linear;
 pub(crate) mod substitution;
 mod transposition;
 
-#[cfg(test)]
 pub(crate) use evaluation::evaluate;
-pub(crate) use substitution::Gates;
+pub use substitution::Gates;
 
 /// A place for 32 bits. The state's are 0 … 127; those above are temporary, and assigned once in a phase.
-pub(crate) type Wire = u16;
+pub type Wire = u16;
 
 /// Wires of the state.
-pub(crate) const STATE: Wire = 128;
+pub const STATE: Wire = 128;
 
-/// One thing that a thread does.
+/// One step of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// The sum (exclusive or) of wires, and of a round key's mask if there is one.
+#[allow(missing_docs, reason = "each variant tells its fields")]
+pub enum Step {
+    /// The sum (exclusive or) of wires, and of a round key's mask if there is one; of one wire alone, a copy.
     Sum { target: Wire, wires: Vec<Wire>, key: Option<Wire> },
     /// The product (and) of two wires.
     Product { target: Wire, factors: [Wire; 2] },
     /// A function of three wires by its table: the bits of the first, second and third wire make the index 4 a + 2 b + c.
     Lookup { target: Wire, table: u8, inputs: [Wire; 3] },
-    /// Sets a wire of the state.
-    Copy { target: Wire, source: Wire },
     /// Exchanges the bits of `low` above `shift` in each pair of groups with those of `high` below: half a transposition.
     Exchange { low: Wire, high: Wire, shift: u32, mask: u32 },
     /// A bit of the lowest word of the thread's counter, for all its blocks.
@@ -55,39 +53,48 @@ pub(crate) enum Step {
 
 /// A function of eight wires: inputs 0 … 7 (lowest bit first), temporaries from 8 on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Function {
-    pub(crate) steps: Vec<Step>,
-    pub(crate) outputs: [Wire; 8],
+pub struct Function {
+    /// What computes them.
+    pub steps: Vec<Step>,
+    /// The wires that bear them.
+    pub outputs: [Wire; 8],
 }
 
 /// Which mode a kernel does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub enum Mode {
+    /// CTR, either way.
     Ctr,
+    /// Decryption of CBC.
     CbcDecrypt,
 }
 
-/// A kernel's whole course. Between `begin` and `end` stand the rounds.
+/// The steps of a kernel. The rounds are between `begin` and `end`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Circuit {
-    pub(crate) mode: Mode,
+pub struct Circuit {
+    /// What it does.
+    pub mode: Mode,
     /// What [`Step::Substitute`] does.
-    pub(crate) substitution: Function,
-    pub(crate) begin: Vec<Step>,
-    pub(crate) round: Vec<Step>,
-    pub(crate) end: Vec<Step>,
+    pub substitution: Function,
+    /// In front of the rounds.
+    pub begin: Vec<Step>,
+    /// Each round.
+    pub round: Vec<Step>,
+    /// Behind the rounds.
+    pub end: Vec<Step>,
     /// The first of the rounds that are not in `begin`, counted from 1.
-    pub(crate) looped_from: u32,
+    pub looped_from: u32,
 }
 
 impl Circuit {
-    pub(crate) fn new(mode: Mode, gates: Gates) -> Circuit {
+    /// For groups of [`GROUP_THREADS`].
+    pub fn new(mode: Mode, gates: Gates) -> Circuit {
         Circuit::for_groups_of(GROUP_THREADS, mode, gates)
     }
 
     /// The same for groups of another number of threads (a power of two, at most 2^27): lane k of thread t takes block
     /// `threads` k + t of its group.
-    pub(crate) fn for_groups_of(threads: u32, mode: Mode, gates: Gates) -> Circuit {
+    pub fn for_groups_of(threads: u32, mode: Mode, gates: Gates) -> Circuit {
         match mode {
             Mode::Ctr => Circuit {
                 mode,
@@ -127,9 +134,9 @@ fn substituted(linear: Vec<Step>) -> impl Iterator<Item = Step> {
 }
 
 /// Blocks of one group of threads, whose first counter is a multiple of it: lane k of thread t takes block 64 k + t, so
-/// that threads side by side touch blocks side by side, and the counter's low bits are the same for every group.
+/// that neighbouring threads access neighbouring blocks, and the counter's low bits are the same for every group.
 pub(crate) const GROUP_BLOCKS: u32 = GROUP_THREADS * LANES;
 /// Threads of a group.
-pub(crate) const GROUP_THREADS: u32 = 64;
+pub const GROUP_THREADS: u32 = 64;
 /// Blocks of a thread.
-pub(crate) const LANES: u32 = 32;
+pub const LANES: u32 = 32;

@@ -1,16 +1,16 @@
 //! SubBytes and its inverse (FIPS 197, sections 5.1.1 and 5.3.2) without their constants.
 //!
-//! Two forms of one function, both checked against the S-box's definition on every byte: the circuit of Boyar and
-//! Peralta ("A new combinational logic minimization technique with applications to cryptology", 2010) in sums and
-//! products, with their names of wires; and the same mapped to 77 functions of three inputs, each of which is one
-//! instruction (`lop3`) on NVIDIA's processors. The mapping was found by the logic synthesiser ABC.
+//! The function has two forms, both checked against the S-box's definition on every byte. The first is the circuit of Boyar
+//! and Peralta ("A new combinational logic minimization technique with applications to cryptology", 2010) in sums and
+//! products, with their names of wires. The second is the same, mapped to 77 functions of three inputs, each of which is
+//! one instruction (`lop3`) on NVIDIA's processors. The logic synthesiser ABC found the mapping.
 
 use super::{Function, Step, Wire};
 use std::collections::HashMap;
 
 /// What the circuit is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Gates {
+pub enum Gates {
     /// Sums and products of two.
     Two,
     /// Tables of three.
@@ -43,11 +43,11 @@ pub(crate) fn forward(gates: Gates) -> Function {
     Function { steps, outputs }
 }
 
-/// The inverse of S on a byte that has 0x63 added to it already. Inversion in the field undoes itself, so it is the
+/// The inverse of S on a byte to which 0x63 was already added. Inversion in the field is its own inverse, so this is the
 /// forward circuit between two inverse affine maps; their constants cancel those of the forward circuit.
 pub(super) fn inverse(gates: Gates) -> Function {
     let forward = forward(gates);
-    // The first map's outputs are wires 8 … 15, and the circuit's own temporaries move behind them.
+    // The first map's outputs are wires 8 … 15, and the circuit's own temporaries follow them.
     let moved = |wire: Wire| wire + 8;
     let mut steps = inverse_affine(std::array::from_fn(|bit| bit as Wire), 8);
     steps.extend(forward.steps.iter().map(|step| step.renamed(&moved)));

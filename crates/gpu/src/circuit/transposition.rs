@@ -1,5 +1,5 @@
-//! Between 32 blocks and their bit planes: each 32-bit word of the blocks is a square of 32 x 32 bits, transposed by five
-//! rounds of exchanges. A transposition undoes itself, so the same steps lead both ways.
+//! Converts between 32 blocks and their bit planes. Each 32-bit word of the blocks is a square of 32 x 32 bits, transposed by
+//! five rounds of exchanges. A transposition is its own inverse, so the same steps convert in both directions.
 //!
 //! Before, wire 32 w + k holds word w of block k; afterwards, bit planes of word w's bits.
 

@@ -1,30 +1,23 @@
-//! The kernels' text through NVIDIA's run-time compiler, which needs no device.
+//! Compiles the kernels' text with NVIDIA's run-time compiler, which needs no device.
 
 use super::{refused, require_compiler};
 use crate::Error;
-use crate::emit::cuda::source;
+pub use crate::emit::cuda::source as text;
 use cudarc::nvrtc::{CompileError, CompileOptions, Ptx, compile_ptx_with_opts};
 
 /// The kernels as PTX for devices of this compute capability (`[8, 0]`, `[9, 0]`) and later ones.
 ///
 /// # Errors
-/// [`Error::NoDevice`] if the compiler's library is not there; [`Error::Driver`] with its words if it refuses.
+/// [`Error::NoDevice`] if the compiler's library is missing; [`Error::Driver`] with its message if it refuses.
 pub fn compile(compute_capability: [i32; 2]) -> Result<String, Error> {
-    Ok(ptx(compute_capability)?.to_src())
-}
-
-/// The kernels' text in CUDA C, for who compiles it otherwise: `ctr` and `cbc_decrypt`.
-#[must_use]
-pub fn text() -> String {
-    source()
-}
-
-pub(super) fn ptx(compute_capability: [i32; 2]) -> Result<Ptx, Error> {
-    ptx_of(source(), compute_capability)
+    Ok(ptx_of(text(), compute_capability)?.to_src())
 }
 
 /// The same for other kernels.
-pub(crate) fn ptx_of(source: String, [major, minor]: [i32; 2]) -> Result<Ptx, Error> {
+///
+/// # Errors
+/// As [`compile`].
+pub fn ptx_of(source: String, [major, minor]: [i32; 2]) -> Result<Ptx, Error> {
     require_compiler()?;
     let options = CompileOptions {
         options: vec![format!("--gpu-architecture=compute_{major}{minor}")],

@@ -6,7 +6,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, sys};
 use serde::Serialize;
 
-/// What the driver says of a device.
+/// The driver's description of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeviceReport {
     /// Its number.
@@ -19,17 +19,17 @@ pub struct DeviceReport {
     pub multiprocessors: i32,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// Memory that a block of threads may share, in bytes, if it asks for it.
+    /// Memory that a block of threads may share on request, in bytes.
     pub shared_bytes: i32,
     /// The clock of the multiprocessors, in kHz.
     pub clock_khz: i32,
-    /// The version of CUDA that the driver is for: `12.8`.
+    /// The version of CUDA that the driver supports: `12.8`.
     pub driver: String,
 }
 
-/// The oldest version of CUDA that will do. From 12.1 on (driver 530) a kernel may have more than 4,096 bytes of parameters
-/// (CUDA C++ programming guide, function parameters), and the round keys alone are 7,680. What is older also lacks functions,
-/// which cudarc answers with a panic.
+/// The oldest supported version of CUDA. From 12.1 on (driver 530) a kernel may have more than 4,096 bytes of parameters
+/// (CUDA C++ programming guide, function parameters), and the round keys alone are 7,680. Older versions also lack functions,
+/// and then cudarc panics.
 const OLDEST: (i32, i32) = (12, 1);
 
 /// Every device that the driver lists.
@@ -41,7 +41,7 @@ pub fn list() -> Result<Vec<DeviceReport>, Error> {
     let version = driver_version().map_err(|error| refused("cuda", "tell its version", &error))?;
     if version < OLDEST {
         let (version, oldest) = (words(version), words(OLDEST));
-        let reason = format!("the driver is for CUDA {version}, and {oldest} or later is needed: update it");
+        let reason = format!("the driver is for CUDA {version}, and {oldest} or later is needed");
         return Err(Error::NoDevice { api: "cuda", reason });
     }
     let refuse = |error| refused("cuda", "list its devices", &error);
@@ -68,10 +68,10 @@ fn report(number: usize) -> Result<DeviceReport, cudarc::driver::DriverError> {
     })
 }
 
-/// The version of CUDA that the driver is for, major and minor.
+/// The version of CUDA that the driver supports, major and minor.
 fn driver_version() -> Result<(i32, i32), cudarc::driver::DriverError> {
     let mut version = 0;
-    // SAFETY: the driver's library is there, and writes one number to where it is told.
+    // SAFETY: the driver's library is loaded, and writes one number to the given address.
     unsafe { sys::cuDriverGetVersion(&raw mut version) }.result()?;
     Ok((version / 1000, version % 1000 / 10))
 }

@@ -1,22 +1,18 @@
-//! NVIDIA's devices by way of the driver's own library and its run-time compiler, both looked for when the program runs.
+//! NVIDIA's devices, through the driver's library and its run-time compiler, which are both looked up when the program runs.
 //!
-//! cudarc panics where a library or one of its functions is missing, so nothing of it is called before the libraries
-//! have been seen.
+//! cudarc panics if a library or one of its functions is missing, so this module checks for the libraries before it calls
+//! cudarc.
 
-mod bounded;
+pub(crate) mod bounded;
+pub(crate) mod buffers;
 mod cipher;
-mod compile;
+pub(crate) mod compile;
 mod devices;
 mod stages;
 
 pub use cipher::CudaCipher;
 pub use compile::{compile, text};
 pub use devices::{DeviceReport, list};
-
-#[cfg(feature = "experiments")]
-pub(crate) use bounded::{Bounded, Patience, Unfinished};
-#[cfg(feature = "experiments")]
-pub(crate) use compile::ptx_of;
 
 use crate::Error;
 use crate::keys::MOST_MASKS;
@@ -27,18 +23,19 @@ use zeroize::Zeroize;
 /// The masks as a kernel parameter.
 #[repr(C)]
 #[derive(Clone, Zeroize)]
-pub(crate) struct Keys([u32; MOST_MASKS]);
+pub struct Keys([u32; MOST_MASKS]);
 
 // SAFETY: plain numbers, laid out as the kernels' struct of the same name.
 unsafe impl DeviceRepr for Keys {}
 
 impl Keys {
-    pub(crate) fn zero() -> Keys {
+    /// All zero.
+    pub fn zero() -> Keys {
         Keys([0; MOST_MASKS])
     }
 
     /// Copies masks for every round to where they stay, so that no second copy is left on the stack.
-    pub(crate) fn set(&mut self, masks: &[u32]) {
+    pub fn set(&mut self, masks: &[u32]) {
         self.0.copy_from_slice(masks);
     }
 }
@@ -70,13 +67,12 @@ fn require_compiler() -> Result<(), Error> {
     if unsafe { cudarc::nvrtc::sys::is_culib_present() } {
         return Ok(());
     }
-    let reason = "NVIDIA's run-time compiler (libnvrtc) is not installed; it comes with the CUDA toolkit, or with \
-                  Python's package nvidia-cuda-nvrtc-cu12, whose lib folder then belongs into LD_LIBRARY_PATH";
-    Err(Error::NoDevice { api: "cuda", reason: reason.to_owned() })
+    let reason = "NVIDIA's run-time compiler (libnvrtc) is not installed".to_owned();
+    Err(Error::NoDevice { api: "cuda", reason })
 }
 
 /// The driver's refusal as an error.
-pub(crate) fn refused(device: &str, action: &'static str, reason: &impl Display) -> Error {
+pub fn refused(device: &str, action: &'static str, reason: &impl Display) -> Error {
     let (device, reason) = (device.to_owned(), reason.to_string());
     if reason.contains("OUT_OF_MEMORY") {
         return Error::OutOfMemory { device };

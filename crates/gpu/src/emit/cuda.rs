@@ -1,31 +1,34 @@
-//! Kernels in CUDA C. A C compiler takes the text too, behind a few definitions (`tests/processor/kernels.h`): so it is
-//! checked without a device.
+//! Kernels in CUDA C. A C compiler accepts the text too, after a few definitions (`tests/processor/kernels.h`), which
+//! makes it testable without a device.
 //!
-//! The masks of all rounds are a kernel parameter, which lies in constant memory and belongs to this launch alone: no
-//! other thread's key can come between.
+//! The masks of all rounds are a kernel parameter. It is in constant memory and belongs to one launch, so no other
+//! thread's key can replace it.
 
 use super::{Language, body, counter, function};
 use crate::circuit::{Circuit, Function, GROUP_THREADS, Gates, Mode, Wire};
 use crate::keys::MOST_MASKS;
 
-pub(crate) struct Cuda;
+/// CUDA C.
+#[derive(Debug)]
+pub struct Cuda;
 
 /// The parameters of every kernel.
-pub(crate) const ARGUMENTS: &str = "(const uint4 *__restrict__ source, uint4 *__restrict__ sink,
+pub const ARGUMENTS: &str = "(const uint4 *__restrict__ source, uint4 *__restrict__ sink,
 const __grid_constant__ Keys keys, u32 high, u32 upper, u32 lower, u32 low, u32 blocks, u32 skip, u32 rounds)";
 
 /// Groups of 64 threads in a block of threads.
 pub(crate) const GROUPS_A_BLOCK: u32 = 2;
 
-/// Both kernels: `ctr` and `cbc_decrypt`.
-pub(crate) fn source() -> String {
+/// Both kernels in CUDA C (`ctr` and `cbc_decrypt`), for any compiler.
+#[must_use]
+pub fn source() -> String {
     let kernels =
         [("ctr", Mode::Ctr), ("cbc_decrypt", Mode::CbcDecrypt)].map(|(name, mode)| kernel(name, mode));
     head() + &kernels.concat()
 }
 
 /// What stands in front of every kernel.
-pub(crate) fn head() -> String {
+pub fn head() -> String {
     format!(
         "typedef unsigned int u32;
 typedef struct {{ u32 masks[{MOST_MASKS}]; }} Keys;
@@ -59,7 +62,7 @@ u32 k;
 /// Blocks of so many threads that a processor is to have room for. CTR's kernel takes 174 registers a thread if the compiler
 /// may choose, which leaves room for 256 threads in the 65,536 of compute capabilities 8.0 and 9.0; 384 threads, of 168, spill
 /// nothing (`ptxas -v` of CUDA 12.8). CBC's would. A warp's registers are taken whole.
-pub(crate) fn resident(mode: Mode, threads: u32) -> u32 {
+pub fn resident(mode: Mode, threads: u32) -> u32 {
     let all = match mode {
         Mode::Ctr => 384,
         Mode::CbcDecrypt => 256,
@@ -68,7 +71,7 @@ pub(crate) fn resident(mode: Mode, threads: u32) -> u32 {
 }
 
 /// The function that a kernel's body calls for a byte's eight wires.
-pub(crate) fn substitution(name: &str, circuit: &Function) -> String {
+pub fn substitution(name: &str, circuit: &Function) -> String {
     let (steps, outputs) = function(&Cuda, circuit);
     let parameters = (0..8).map(|bit| format!("u32 *v{bit}")).collect::<Vec<_>>().join(", ");
     let inputs: String = (0..8).map(|bit| format!("const u32 w{bit} = *v{bit};\n")).collect();
@@ -102,19 +105,11 @@ impl Language for Cuda {
         format!("keys.masks[k + {place}u]")
     }
 
-    fn rounds(&self, mode: Mode, first: u32, body: &str) -> String {
-        // Looped: unrolled, the rounds are more than an instruction cache holds.
-        let key = match mode {
-            Mode::Ctr => "round",
-            Mode::CbcDecrypt => "(rounds - round)",
-        };
+    fn rounds(&self, first: u32, key: &str, body: &str) -> String {
+        // Looped: unrolled rounds would not fit an instruction cache.
         format!(
             "#pragma unroll 1\nfor (u32 round = {first}u; round < rounds; round++) {{\nk = 128u * {key};\n{body}}}\n"
         )
-    }
-
-    fn round_key(&self, is_last: bool) -> String {
-        if is_last { "k = 128u * rounds;\n".to_owned() } else { "k = 0u;\n".to_owned() }
     }
 
     fn load(&self, q: &str, [x, y, z, w]: [String; 4]) -> String {

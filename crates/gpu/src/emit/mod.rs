@@ -1,13 +1,13 @@
-//! Prints a circuit as a kernel: what WGSL and CUDA have in common, which is almost every line.
+//! Prints a circuit as a kernel: what WGSL and CUDA C have in common, which is almost every line.
 
-pub(crate) mod cuda;
-pub(crate) mod wgsl;
+pub mod cuda;
+pub mod wgsl;
 
 use crate::circuit::{Circuit, Function, GROUP_BLOCKS, GROUP_THREADS, LANES, Mode, STATE, Step, Wire};
 use std::fmt::Write as _;
 
 /// Where the two languages part.
-pub(crate) trait Language {
+pub trait Language {
     /// Declares a temporary and gives it a value.
     fn declare(&self, name: &str, value: &str) -> String;
     /// A variable without a value yet.
@@ -16,12 +16,10 @@ pub(crate) trait Language {
     fn lookup(&self, name: &str, table: u8, inputs: [String; 3]) -> String;
     /// Calls the substitution on eight variables.
     fn substitute(&self, variables: [String; 8]) -> String;
-    /// The mask at this place of the round whose masks begin at `k`.
+    /// The mask at this index of the round whose masks begin at `k`.
     fn key(&self, place: Wire) -> String;
-    /// The loop over the rounds from `first` on, with `k` set in front of `body`.
-    fn rounds(&self, mode: Mode, first: u32, body: &str) -> String;
-    /// Sets the place where a round's masks begin: of round 0, or of the last.
-    fn round_key(&self, is_last: bool) -> String;
+    /// The loop over the rounds from `first` on, which sets `k` to the masks of the round `key` before `body`.
+    fn rounds(&self, first: u32, key: &str, body: &str) -> String;
     /// Reads the block at `q` of the source into four variables.
     fn load(&self, q: &str, variables: [String; 4]) -> String;
     /// Writes four variables, with the source's block at `q` added, to the sink at `q`.
@@ -32,7 +30,7 @@ fn name(wire: Wire) -> String {
     format!("w{wire}")
 }
 
-/// The lines of `steps`; wires below `variables` are variables that stand already.
+/// The lines of `steps`; wires below `variables` are already declared.
 fn lines(language: &dyn Language, steps: &[Step], variables: Wire) -> String {
     let mut text = String::new();
     for step in steps {
@@ -42,7 +40,6 @@ fn lines(language: &dyn Language, steps: &[Step], variables: Wire) -> String {
                 (*target, terms.collect::<Vec<_>>().join(" ^ "))
             }
             Step::Product { target, factors: [a, b] } => (*target, format!("{} & {}", name(*a), name(*b))),
-            Step::Copy { target, source } => (*target, name(*source)),
             Step::CounterBit { target, bit } => (*target, format!("0u - ((c3 >> {bit}u) & 1u)")),
             Step::Constant { target, value } => (*target, format!("{value:#010x}u")),
             Step::Lookup { target, table, inputs } => {
@@ -79,8 +76,8 @@ fn function(language: &dyn Language, function: &Function) -> (String, [String; 8
     (lines(language, &function.steps, 8), function.outputs.map(name))
 }
 
-/// A kernel's body. In front of it stand `thread` (the number of this thread's first block in the dispatch, `skip`
-/// included), `c3` (its counter's lowest word), `skip`, `blocks` and `rounds`.
+/// A kernel's body. It uses `thread` (the number of this thread's first block in the dispatch, `skip` included), `c3` (its
+/// counter's lowest word), `skip`, `blocks` and `rounds`, which are declared before it.
 fn body(language: &dyn Language, circuit: &Circuit) -> String {
     let mut text = variables(language);
     let place = |lane: u32| format!("thread + {}u - skip", GROUP_THREADS * lane);
@@ -101,29 +98,29 @@ fn body(language: &dyn Language, circuit: &Circuit) -> String {
 }
 
 /// The state's variables.
-pub(crate) fn variables(language: &dyn Language) -> String {
+pub fn variables(language: &dyn Language) -> String {
     (0..STATE).map(|wire| language.variable(&name(wire))).collect()
 }
 
 /// The four words of a lane's block, when the state is in blocks.
-pub(crate) fn lane_words(lane: u32) -> [String; 4] {
+pub fn lane_words(lane: u32) -> [String; 4] {
     std::array::from_fn(|word| name((32 * word as u32 + lane) as Wire))
 }
 
 /// From the state's variables to the state's variables: everything between loading and storing.
-pub(crate) fn phases(language: &dyn Language, circuit: &Circuit) -> String {
-    let (is_ctr, whole) = (circuit.mode == Mode::Ctr, |inner: String| format!("{{\n{inner}}}\n"));
-    [
-        language.round_key(!is_ctr),
-        whole(lines(language, &circuit.begin, STATE)),
-        language.rounds(circuit.mode, circuit.looped_from, &lines(language, &circuit.round, STATE)),
-        language.round_key(is_ctr),
-        whole(lines(language, &circuit.end, STATE)),
-    ]
-    .concat()
+pub fn phases(language: &dyn Language, circuit: &Circuit) -> String {
+    // Where the masks of the first round, of those in the loop and of the last begin.
+    let (first, key, last) = match circuit.mode {
+        Mode::Ctr => ("0u", "round", "128u * rounds"),
+        Mode::CbcDecrypt => ("128u * rounds", "(rounds - round)", "0u"),
+    };
+    let lines = |steps: &[Step]| lines(language, steps, STATE);
+    let rounds = language.rounds(circuit.looped_from, key, &lines(&circuit.round));
+    let (begin, end) = (lines(&circuit.begin), lines(&circuit.end));
+    format!("k = {first};\n{{\n{begin}}}\n{rounds}k = {last};\n{{\n{end}}}\n")
 }
 
-/// The lines that set `thread` and the counter from `group` and `thread_of_group`. No carry leaves a stretch.
+/// The lines that set `thread` and the counter from `group` and `thread_of_group`. No carry crosses the end of a stretch.
 fn counter(language: &dyn Language) -> String {
     [
         language.declare("start", &format!("group * {GROUP_BLOCKS}u")),

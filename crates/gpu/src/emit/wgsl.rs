@@ -1,4 +1,4 @@
-//! Kernels in WGSL, for every device that wgpu or a browser drives.
+//! Kernels in WGSL, for every device that wgpu or a browser supports.
 //!
 //! ```text
 //! binding 0  source      CTR: the text; CBC: the chain's block, then the ciphertext
@@ -10,10 +10,12 @@
 use super::{Language, body, counter, function};
 use crate::circuit::{Circuit, Function, GROUP_THREADS, Gates, Mode, Wire};
 
-pub(crate) struct Wgsl;
+/// WGSL.
+#[derive(Debug)]
+pub struct Wgsl;
 
 /// The declarations of what a kernel is given.
-pub(crate) const BINDINGS: &str =
+pub const BINDINGS: &str =
     "struct Parameters { counter: vec4<u32>, blocks: u32, skip: u32, rounds: u32, unused: u32 }
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> sink: array<vec4<u32>>;
@@ -41,7 +43,7 @@ let rounds = parameters.rounds;
 }
 
 /// The functions that a kernel's body calls for a byte's eight wires.
-pub(crate) fn substitution(circuit: &Function) -> String {
+pub fn substitution(circuit: &Function) -> String {
     let (steps, outputs) = function(&Wgsl, circuit);
     let inputs = (0..8).map(|bit| format!("w{bit}: u32")).collect::<Vec<_>>().join(", ");
     let outputs = outputs.join(", ");
@@ -83,16 +85,8 @@ impl Language for Wgsl {
         format!("keys[k + {place}u]")
     }
 
-    fn rounds(&self, mode: Mode, first: u32, body: &str) -> String {
-        let key = match mode {
-            Mode::Ctr => "round",
-            Mode::CbcDecrypt => "(rounds - round)",
-        };
+    fn rounds(&self, first: u32, key: &str, body: &str) -> String {
         format!("for (var round = {first}u; round < rounds; round++) {{\nk = 128u * {key};\n{body}}}\n")
-    }
-
-    fn round_key(&self, is_last: bool) -> String {
-        if is_last { "k = 128u * rounds;\n".to_owned() } else { "k = 0u;\n".to_owned() }
     }
 
     fn load(&self, q: &str, [x, y, z, w]: [String; 4]) -> String {

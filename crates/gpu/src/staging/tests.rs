@@ -1,9 +1,8 @@
-//! A device that fails at the worst moment loses nothing: whoever calls through the door gets what the CPU gives.
+//! A device that fails at the worst moment loses nothing: the caller gets the same result as from the CPU.
 
 use super::*;
 use crate::circuit::{Circuit, Gates};
-use crate::equality_tests::noise;
-use crate::interpreter;
+use crate::tests::{interpreter, noise};
 use cipherloom_kernels::{Aes, Backend, Engine};
 
 /// A device in software that fails after so many starts or finishes.
@@ -15,7 +14,7 @@ struct Frail {
 }
 
 impl Frail {
-    /// Every second number of steps ends with memory that runs out, the others with a device that is lost.
+    /// With every second number of steps memory runs out at the end; with the others the device is lost.
     fn after(left: usize) -> Frail {
         let device = "frail".to_owned();
         let error = if left.is_multiple_of(2) {
@@ -46,8 +45,9 @@ impl Stages for Frail {
         self.step()
     }
 
-    fn start(&mut self, slot: usize, task: &Task, text: &[u8]) -> Result<(), Error> {
+    fn start(&mut self, slot: usize, task: Option<&Task>, text: &[u8]) -> Result<(), Error> {
         self.step()?;
+        let task = task.expect("nothing is measured here");
         assert!(self.slots[slot].is_none(), "a slot is taken twice");
         let mut padded = text.to_vec();
         padded.resize(text.len().next_multiple_of(16), 0);
@@ -78,6 +78,10 @@ impl Stages for Frail {
 
     fn wipe(&mut self) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn kernel_seconds(&mut self, _bytes: usize) -> Result<f64, Error> {
+        Ok(1.0)
     }
 }
 
@@ -122,7 +126,7 @@ fn counters_that_leave_their_stretch_are_cut_there() {
     let key = noise(16);
     let cpu = Aes::new(&key, Backend::Soft).unwrap();
     let stretch = crate::circuit::counter::STRETCH_BLOCKS;
-    // At the end of a piece, in the midst of one, and over the end of the counters themselves.
+    // At the end of a piece, in the middle of one, and across the end of the counters themselves.
     for first in [7 * stretch - 1024, (1 << 64) - 1500, u128::MAX - 99] {
         let staged = Staged::new("frail".to_owned(), Frail::after(1000));
         let text = noise(3 * (16 << 10) + 9);

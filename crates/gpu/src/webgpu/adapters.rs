@@ -1,19 +1,20 @@
-//! The adapters of every API on this machine: what each is called, what drives it, what it can do.
+//! The adapters of every API on this machine: name, driver and capabilities of each.
 
 use super::context::Context;
 use crate::Error;
+use crate::device::choose;
 use serde::Serialize;
 
-/// Every adapter that was found. Listing takes tens of milliseconds: drivers are loaded.
+/// Every adapter that was found. Listing loads drivers, which takes tens of milliseconds.
 #[derive(Debug)]
 pub struct Adapters {
     adapters: Vec<wgpu::Adapter>,
 }
 
-/// What a device's driver says of it.
+/// A driver's description of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AdapterReport {
-    /// Its number in the list, by which it can be chosen.
+    /// Its number in the list; `wgpu:NUMBER` selects it.
     pub number: usize,
     /// Its name.
     pub name: String,
@@ -23,21 +24,21 @@ pub struct AdapterReport {
     pub kind: &'static str,
     /// The driver and its version.
     pub driver: String,
-    /// Vendor and device numbers, as PCI has them.
+    /// Vendor and device numbers of PCI.
     pub vendor: u32,
     /// See [`AdapterReport::vendor`].
     pub device: u32,
-    /// `0000:01:00.0` where it is known, else empty.
+    /// The PCI address, such as `0000:01:00.0`; empty if unknown.
     pub pci_bus: String,
     /// Threads that run in step, fewest and most.
     pub subgroup: [u32; 2],
-    /// Whether times can be taken on the device itself.
+    /// Whether the device can measure times itself.
     pub timestamps: bool,
-    /// Whether it runs compute kernels, as all work here is: OpenGL before 4.3 (ES: before 3.1) has none.
+    /// Whether it runs compute kernels, which all work here needs. OpenGL before 4.3 (ES: before 3.1) has none.
     pub compute: bool,
-    /// Whether it is OpenGL's way to what another API reaches as well: it gets work only when asked for by its number.
+    /// Whether it is an OpenGL adapter of a device that another API reaches too. It gets work only if selected by its number.
     pub second_way: bool,
-    /// Limits that matter to computing.
+    /// Limits that matter for computing.
     pub limits: MemoryLimits,
     /// Every feature, by WebGPU's or wgpu's name.
     pub features: Vec<String>,
@@ -48,7 +49,7 @@ pub struct AdapterReport {
 pub struct MemoryLimits {
     /// The largest buffer.
     pub buffer_bytes: u64,
-    /// The largest part of a buffer that a shader sees.
+    /// The largest part of a buffer that a shader can access.
     pub binding_bytes: u64,
     /// Memory that the threads of a workgroup share.
     pub workgroup_bytes: u32,
@@ -59,7 +60,7 @@ pub struct MemoryLimits {
 }
 
 impl AdapterReport {
-    /// Why it gets no work by itself; `None`: it does.
+    /// Why it is not selected automatically; `None` if it may be.
     #[must_use]
     pub fn left_out(&self) -> Option<&'static str> {
         match self {
@@ -71,6 +72,10 @@ impl AdapterReport {
         }
     }
 
+    fn names(&self) -> (&str, Option<&str>) {
+        (&self.name, Some(self.api))
+    }
+
     fn is_hardware(&self) -> bool {
         matches!(self.kind, "discrete" | "integrated")
     }
@@ -78,26 +83,26 @@ impl AdapterReport {
 
 const NO_COMPUTE: &str = "it has no compute kernels, which came with OpenGL 4.3 and OpenGL ES 3.1";
 
-/// APIs with kernels of their own language, through which more of a device is reached than through OpenGL.
+/// APIs that are preferred to OpenGL, since they give access to more of a device.
 const DIRECT: wgpu::Backends =
     wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
 
 impl Adapters {
-    /// Looks for adapters. `validate` asks the API's validation layers to check every call, where they are installed;
-    /// what they say goes to [`super::Messages`].
+    /// Lists the adapters. With `validate`, the API's validation layers check every call if they are installed; their messages
+    /// go to [`super::Messages`].
     #[must_use]
     pub fn list(validate: bool) -> Adapters {
         Adapters::of(DIRECT, validate).and(Adapters::of(wgpu::Backends::GL, validate))
     }
 
-    /// What is needed to open `wanted` as [`Adapters::open`] does: drivers of OpenGL are loaded only where no other API has
-    /// it. Numbers are those of the whole list, whose end OpenGL is.
+    /// Lists what [`Adapters::open`] needs to open `wanted`. It loads OpenGL drivers only if no other API has the device. Numbers
+    /// are those of the whole list, at whose end OpenGL is.
     pub(super) fn with(wanted: Option<&str>) -> Adapters {
         let direct = Adapters::of(DIRECT, false);
         let reports = direct.reports();
         let is_there = match wanted {
             None => reports.iter().any(AdapterReport::is_hardware),
-            Some(wanted) => choose(&reports, wanted).is_ok(),
+            Some(wanted) => choose(&reports, wanted, AdapterReport::names).is_ok(),
         };
         if is_there { direct } else { direct.and(Adapters::of(wgpu::Backends::GL, false)) }
     }
@@ -121,7 +126,7 @@ impl Adapters {
         self
     }
 
-    /// What each says of itself, in the list's order.
+    /// The description of each adapter, in the list's order.
     #[must_use]
     pub fn reports(&self) -> Vec<AdapterReport> {
         let mut reports: Vec<AdapterReport> =
@@ -134,11 +139,11 @@ impl Adapters {
         reports
     }
 
-    /// Opens one: by its number, or by a part of its name in whichever case; without either, the first hardware there
-    /// is, and else the first, of those that get work by themselves.
+    /// Opens an adapter by its number, or by a part of its name, ignoring case. Without either, it opens the first hardware
+    /// adapter, or else the first adapter, among those that may be selected automatically.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] if there are none, [`Error::UnknownDevice`] if none is meant; [`Error::Driver`] if the driver
+    /// [`Error::NoDevice`] if there is none, [`Error::UnknownDevice`] if none matches; [`Error::Driver`] if the driver
     /// refuses.
     pub fn open(&self, wanted: Option<&str>) -> Result<Context, Error> {
         let reports = self.reports();
@@ -152,7 +157,7 @@ impl Adapters {
                 let hardware = reports.iter().filter(works).find(|report| report.is_hardware());
                 hardware.or_else(|| reports.iter().find(works)).unwrap_or(&reports[0]).number
             }
-            Some(wanted) => choose(&reports, wanted)?,
+            Some(wanted) => choose(&reports, wanted, AdapterReport::names)?,
         };
         let report = reports[number].clone();
         if !report.compute {
@@ -164,19 +169,6 @@ impl Adapters {
         }
         Context::open(&self.adapters[number], report)
     }
-}
-
-fn choose(reports: &[AdapterReport], wanted: &str) -> Result<usize, Error> {
-    if let Some(number) = wanted.parse().ok().filter(|number| *number < reports.len()) {
-        return Ok(number);
-    }
-    let lower = wanted.to_lowercase();
-    let is_meant = |report: &AdapterReport| report.name.to_lowercase().contains(&lower);
-    reports.iter().position(is_meant).ok_or_else(|| {
-        let known =
-            reports.iter().map(|report| format!("{} ({}, {})", report.number, report.name, report.api));
-        Error::UnknownDevice { wanted: wanted.to_owned(), known: known.collect::<Vec<_>>().join(", ") }
-    })
 }
 
 fn report(number: usize, adapter: &wgpu::Adapter) -> AdapterReport {

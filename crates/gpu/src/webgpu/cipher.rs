@@ -1,20 +1,16 @@
-//! A wgpu device that does AES: opened, checked, measured, and handed to the kernels' door.
+//! A wgpu device that runs AES: opens, checks and measures it, and implements
+//! [`cipherloom_kernels::Accelerator`] for it.
 
-use super::adapters::{AdapterReport, Adapters};
+use super::adapters::Adapters;
 use super::context::Context;
 use super::stages::WebGpuStages;
-use crate::device::device;
 use crate::staging::Staged;
 use crate::{Error, self_test};
 use std::sync::Arc;
 
 /// AES-CTR and CBC decryption on a device of wgpu. Bit for bit what the CPU gives; after a failure it leaves
 /// everything to the CPU.
-#[derive(Debug)]
-pub struct WebGpuCipher {
-    context: Arc<Context>,
-    staged: Staged<WebGpuStages>,
-}
+pub type WebGpuCipher = Staged<WebGpuStages>;
 
 impl WebGpuCipher {
     /// Opens a device (see [`Adapters::open`]), compiles the kernels and checks them against this processor.
@@ -26,21 +22,12 @@ impl WebGpuCipher {
     }
 
     fn on(context: Context, alter: impl Fn(String) -> String) -> Result<WebGpuCipher, Error> {
-        let context = Arc::new(context);
-        let stages = WebGpuStages::new(Arc::clone(&context), alter)?;
-        let cipher = WebGpuCipher { staged: Staged::new(context.report().name.clone(), stages), context };
-        self_test::check(&cipher.staged, &cipher.context.report().driver)?;
+        let (name, driver) = (context.report().name.clone(), context.report().driver.clone());
+        let cipher = Staged::new(name, WebGpuStages::new(Arc::new(context), alter)?);
+        self_test::check(&cipher, &driver)?;
         Ok(cipher)
     }
-
-    /// What the driver says of the device.
-    #[must_use]
-    pub fn report(&self) -> &AdapterReport {
-        self.context.report()
-    }
 }
-
-device!(WebGpuCipher);
 
 impl Adapters {
     /// Opens a device and checks it against this processor.
@@ -57,6 +44,10 @@ mod tests {
     use super::*;
     use crate::Device;
     use cipherloom_kernels::{Accelerator, Aes, Backend, Engine};
+
+    fn context_of(cipher: &WebGpuCipher) -> Arc<Context> {
+        cipher.with(|stages| Arc::clone(&stages.context))
+    }
 
     #[test]
     fn a_device_that_computes_wrongly_is_refused_by_its_name() {
@@ -76,7 +67,7 @@ mod tests {
     #[test]
     fn a_device_that_is_lost_on_the_way_says_so_and_leaves_the_text_alone() {
         let cipher = WebGpuCipher::open(None).unwrap();
-        cipher.context.device().destroy();
+        context_of(&cipher).device().destroy();
         let mut text = vec![1; 1 << 20];
         assert_eq!(cipher.ctr_xor(&self_test::round_keys(&[0; 16]), 0, &mut text), 0);
         assert!(text.iter().all(|byte| *byte == 1));
@@ -92,14 +83,15 @@ mod tests {
         let text: Vec<u8> = (0..12 << 20).map(|at: usize| (at ^ (at >> 9)) as u8).collect();
         let (mut expected, mut got) = (text.clone(), text);
         cpu.ctr_xor(&[0xff; 16], 0, &mut expected);
-        let taker = std::thread::spawn(|| {
+        let context = context_of(device);
+        let taker = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(40));
-            device.context.device().destroy();
+            context.device().destroy();
         });
         both.ctr_xor(&[0xff; 16], 0, &mut got);
         taker.join().unwrap();
         assert!(got == expected);
-        // Whenever it went, from now on it is told, and the text is still whole.
+        // Whenever the device was lost, the error is reported from now on, and the text is still complete.
         both.ctr_xor(&[0xff; 16], 0, &mut got);
         cpu.ctr_xor(&[0xff; 16], 0, &mut expected);
         assert!(got == expected && matches!(device.fault(), Some(Error::Lost { .. } | Error::Driver { .. })));

@@ -1,7 +1,7 @@
-//! An opened device: pipelines from WGSL, buffers, submissions that are waited for, and bytes read back.
+//! An opened device: compiles WGSL to pipelines, creates buffers, submits commands, waits for them, and reads bytes back.
 //!
-//! No failure panics. What the driver reports late (a lost device, an error outside of any call) is kept, and every
-//! later call tells it.
+//! No failure panics. A failure that the driver reports late (a lost device, an error outside of any call) is kept, and every
+//! later call returns it.
 
 use super::adapters::AdapterReport;
 use crate::Error;
@@ -19,7 +19,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens `adapter` with all the memory that it offers, and with timestamps where it has them.
+    /// Opens `adapter` with its highest memory limits, and with timestamps if it supports them.
     pub(super) fn open(adapter: &wgpu::Adapter, report: AdapterReport) -> Result<Context, Error> {
         let wanted = wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
@@ -48,25 +48,25 @@ impl Context {
         Ok(Context { device, queue, report, fault })
     }
 
-    /// What its driver says of it.
+    /// The driver's description of the device.
     #[must_use]
     pub fn report(&self) -> &AdapterReport {
         &self.report
     }
 
-    /// The library's own device.
+    /// wgpu's own device.
     #[must_use]
     pub fn device(&self) -> &wgpu::Device {
         &self.device
     }
 
-    /// The library's own queue.
+    /// wgpu's own queue.
     #[must_use]
     pub fn queue(&self) -> &wgpu::Queue {
         &self.queue
     }
 
-    /// The first failure that was told outside of a call, if there was one: then nothing the device gave since counts.
+    /// Fails if the driver has reported a failure outside of a call. Results since then are not reliable.
     ///
     /// # Errors
     /// That failure.
@@ -74,10 +74,10 @@ impl Context {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone().map_or(Ok(()), Err)
     }
 
-    /// Compiles `wgsl` into a pipeline that begins at the function `entry`; the bindings are those the source declares.
+    /// Compiles `wgsl` into a pipeline that begins at the function `entry`, with the bindings that the source declares.
     ///
     /// # Errors
-    /// [`Error::Driver`] with the compiler's words.
+    /// [`Error::Driver`] with the compiler's message.
     pub fn pipeline(&self, wgsl: &str, entry: &str) -> Result<wgpu::ComputePipeline, Error> {
         self.scoped("compile a kernel", || {
             let source = wgpu::ShaderSource::Wgsl(wgsl.into());
@@ -94,7 +94,7 @@ impl Context {
         })
     }
 
-    /// A buffer of so many bytes, zeroed.
+    /// Creates a zeroed buffer of so many bytes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], or [`Error::Driver`] if it is larger than the device allows.
@@ -106,7 +106,7 @@ impl Context {
         })
     }
 
-    /// A buffer that holds `contents`, whose length is a multiple of 4.
+    /// Creates a buffer that holds `contents`, whose length is a multiple of 4.
     ///
     /// # Errors
     /// As [`Context::buffer`].
@@ -116,19 +116,19 @@ impl Context {
         Ok(buffer)
     }
 
-    /// Puts `contents`, whose length is a multiple of 4, at the beginning of a buffer made with `COPY_DST`, before what is
-    /// submitted next.
+    /// Writes `contents`, whose length is a multiple of 4, to the beginning of a buffer made with `COPY_DST`, before the next
+    /// submission runs.
     ///
     /// # Errors
-    /// [`Error::Driver`] if the buffer does not take it.
+    /// [`Error::Driver`] if the buffer does not accept it.
     pub fn write(&self, buffer: &wgpu::Buffer, contents: &[u8]) -> Result<(), Error> {
         self.scoped("fill a buffer", || self.queue.write_buffer(buffer, 0, contents))
     }
 
-    /// Ties buffers to a pipeline's bindings 0, 1, … of group 0.
+    /// Binds buffers to a pipeline's bindings 0, 1, … of group 0.
     ///
     /// # Errors
-    /// [`Error::Driver`] if they are not what the pipeline's source declares.
+    /// [`Error::Driver`] if they do not match the declarations of the pipeline's source.
     pub fn bind(
         &self,
         pipeline: &wgpu::ComputePipeline,
@@ -150,10 +150,10 @@ impl Context {
         })
     }
 
-    /// Records commands and hands them to the device, which runs submissions in order.
+    /// Records commands and submits them to the device, which runs submissions in order.
     ///
     /// # Errors
-    /// [`Error::Driver`] if the commands are not valid; what fails on the device is told by [`Context::wait`].
+    /// [`Error::Driver`] if the commands are not valid; [`Context::wait`] returns failures on the device.
     pub fn submit(
         &self,
         record: impl FnOnce(&mut wgpu::CommandEncoder),
@@ -165,14 +165,14 @@ impl Context {
         })
     }
 
-    /// Waits until a submission has ended, and all before it; `None`: all there are.
+    /// Waits until a submission and all before it have ended; `None` waits for all submissions.
     ///
     /// # Errors
-    /// [`Error::Hangs`] if it does not end within a minute; others if the device failed.
+    /// [`Error::Hangs`] if it does not end within a minute; other errors if the device failed.
     pub fn wait(&self, submission: Option<wgpu::SubmissionIndex>) -> Result<(), Error> {
         let start = Instant::now();
         let polled = loop {
-            // wgpu ends a wait for OpenGL after 4.3 s, with 32 bits of nanoseconds: it is begun again.
+            // For OpenGL, wgpu ends a wait after 4.3 s (32 bits of nanoseconds), so the loop waits again.
             let timeout = Some(PATIENCE.saturating_sub(start.elapsed()));
             let submission_index = submission.clone();
             match self.device.poll(wgpu::PollType::Wait { submission_index, timeout }) {
@@ -190,7 +190,7 @@ impl Context {
         })
     }
 
-    /// Asks for a buffer to be mapped for reading or writing; it is after the next [`Context::wait`].
+    /// Requests that a buffer be mapped for reading or writing; it is mapped after the next [`Context::wait`].
     ///
     /// # Errors
     /// [`Error::Driver`] if the buffer's usage does not allow it.
@@ -198,10 +198,10 @@ impl Context {
         self.scoped("map a buffer", || buffer.slice(..).map_async(mode, |_| ()))
     }
 
-    /// The bytes of a buffer that was made with `COPY_SRC`; waits for all work before.
+    /// Reads the bytes of a buffer that was made with `COPY_SRC`, after waiting for all earlier work.
     ///
     /// # Errors
-    /// As the calls it is made of.
+    /// As [`Context::submit`], [`Context::wait`] and [`Context::buffer`].
     pub fn read(&self, buffer: &wgpu::Buffer) -> Result<Vec<u8>, Error> {
         let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
         let landing = self.buffer(buffer.size(), usage)?;
@@ -213,7 +213,8 @@ impl Context {
     }
 
     /// The error of a mapping that did not come about.
-    pub(crate) fn unmapped(&self, error: &dyn std::fmt::Display) -> Error {
+    #[doc(hidden)]
+    pub fn unmapped(&self, error: &dyn std::fmt::Display) -> Error {
         let device = self.report.name.clone();
         self.check().err().unwrap_or(Error::Driver {
             device,
@@ -222,7 +223,7 @@ impl Context {
         })
     }
 
-    /// Catches what wgpu tells of the calls inside.
+    /// Returns the errors that wgpu reports for the calls inside.
     fn scoped<T>(&self, action: &'static str, calls: impl FnOnce() -> T) -> Result<T, Error> {
         let scopes =
             [wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Internal]
@@ -250,7 +251,7 @@ fn told(device: &str, action: &'static str, error: &wgpu::Error) -> Error {
     match error {
         wgpu::Error::OutOfMemory { .. } => Error::OutOfMemory { device },
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
-            // The first lines say what; the chain of causes behind them is the library's own.
+            // The first lines say what failed; the chain of causes after them is internal to wgpu.
             let reason = description.split_whitespace().collect::<Vec<_>>().join(" ");
             Error::Driver { device, action, reason }
         }

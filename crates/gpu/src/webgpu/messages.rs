@@ -1,16 +1,16 @@
-//! What drivers and validation layers say. wgpu hands it to the `log` crate; while somebody listens it is kept.
+//! Messages of drivers and validation layers. wgpu passes them to the `log` crate; a [`Messages`] keeps them while it exists.
 
 use log::{LevelFilter, Log, Metadata, Record};
 use std::sync::{Mutex, OnceLock};
 
-/// What was said while this was held, warnings and errors. One listener at a time; a process that has a logger of its
-/// own keeps it, and hears the messages there.
+/// Collects warnings and errors while it exists. Only one exists at a time. A process with its own logger keeps that logger,
+/// which then receives the messages.
 #[derive(Debug)]
 pub struct Messages(());
 
 struct Keeper(Mutex<Option<Vec<String>>>);
 
-/// Words beyond this are not kept: a layer can repeat itself at every call.
+/// Text beyond this length is dropped: a layer can repeat itself at every call.
 const MOST: usize = 1000;
 
 static KEEPER: OnceLock<Keeper> = OnceLock::new();
@@ -34,7 +34,7 @@ impl Log for Keeper {
 }
 
 impl Messages {
-    /// Listens from now on.
+    /// Starts collecting.
     #[must_use]
     pub fn listen() -> Messages {
         let keeper = KEEPER.get_or_init(|| Keeper(Mutex::new(None)));
@@ -45,7 +45,7 @@ impl Messages {
         Messages(())
     }
 
-    /// What was said since.
+    /// The messages since then.
     #[must_use]
     pub fn take(&self) -> Vec<String> {
         let Some(keeper) = KEEPER.get() else { return Vec::new() };
@@ -75,7 +75,7 @@ mod tests {
             // SAFETY: the device is of Vulkan, and outlives this block.
             let device = unsafe { context.device().as_hal::<wgpu::hal::api::Vulkan>() };
             let device = device.expect("a device of Vulkan");
-            // SAFETY: a buffer of no bytes and no use is refused or made, and never used; the layers call it invalid.
+            // SAFETY: the driver refuses or creates a buffer of no bytes and no use, and nobody uses it; the layers call it invalid.
             unsafe {
                 if let Ok(buffer) = device.raw_device().create_buffer(&Default::default(), None) {
                     device.raw_device().destroy_buffer(buffer, None);

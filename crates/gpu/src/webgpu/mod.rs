@@ -1,7 +1,7 @@
-//! Devices of Vulkan, Metal, Direct3D 12 and OpenGL, by way of wgpu: listing them, opening one, running WGSL on it.
+//! Devices of Vulkan, Metal, Direct3D 12 and OpenGL, through wgpu: lists them, opens one, and runs WGSL on it.
 //!
 //! ```text
-//! Adapters::list ──> AdapterReport (what there is)
+//! Adapters::list ──> AdapterReport (one for each device)
 //!        └─ open ──> Context: pipeline, buffers, submit, wait, read back
 //! ```
 
@@ -15,5 +15,5 @@ pub use adapters::{AdapterReport, Adapters, MemoryLimits};
 pub use cipher::WebGpuCipher;
 pub use context::Context;
 pub use messages::Messages;
-/// The library beneath, in the version that this crate's types are of.
+/// The wgpu library, in the version of this crate's types.
 pub use wgpu;

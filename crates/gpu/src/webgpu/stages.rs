@@ -1,11 +1,10 @@
-//! Pieces on a wgpu device: buffers that this processor writes and reads, buffers that the kernels see, and one
-//! submission for copy-in, kernel and copy-out. The driver runs submissions in order while this thread fills and empties
+//! Pieces on a wgpu device. Each slot has buffers that this processor writes and reads, buffers that the kernels access, and
+//! one submission for copy-in, kernel and copy-out. The driver runs submissions in order while this thread fills and empties
 //! the other slots' buffers.
 
 use super::context::Context;
 use crate::Error;
 use crate::circuit::{GROUP_BLOCKS, Mode};
-use crate::costs::Parts;
 use crate::emit::wgsl;
 use crate::keys::MOST_MASKS;
 use crate::staging::{Stages, Task};
@@ -18,11 +17,9 @@ const SLOTS: usize = 3;
 /// Bytes of a piece, if the device's limits allow.
 const PIECE_BYTES: u64 = 4 << 20;
 
-/// Counter, blocks, skip, rounds and a word that fills the struct.
-const PARAMETER_BYTES: u64 = 32;
-
-pub(crate) struct WebGpuStages {
-    context: Arc<Context>,
+/// The buffers and kernels of an opened device.
+pub struct WebGpuStages {
+    pub(super) context: Arc<Context>,
     ctr: wgpu::ComputePipeline,
     cbc_decrypt: wgpu::ComputePipeline,
     keys: wgpu::Buffer,
@@ -43,7 +40,7 @@ struct Slot {
 }
 
 impl WebGpuStages {
-    /// `alter` sees the kernels' sources before they are compiled: a test makes them wrong.
+    /// `alter` may change the kernels' sources before they are compiled, so that a test can make them wrong.
     pub(super) fn new(context: Arc<Context>, alter: impl Fn(String) -> String) -> Result<Self, Error> {
         let ctr = context.pipeline(&alter(wgsl::source(Mode::Ctr)), "main")?;
         let cbc_decrypt = context.pipeline(&alter(wgsl::source(Mode::CbcDecrypt)), "main")?;
@@ -88,25 +85,12 @@ impl Slot {
         let sink =
             context.buffer(piece, BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST)?;
         let landing = context.buffer(piece, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
-        let parameters = context.buffer(PARAMETER_BYTES, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
+        let parameters = context.buffer(32, BufferUsages::UNIFORM | BufferUsages::COPY_DST)?;
         let buffers = [&source, &sink, keys, &parameters];
         let (ctr, cbc_decrypt) = (context.bind(ctr, &buffers)?, context.bind(cbc_decrypt, &buffers)?);
         context.map(&upload, MapMode::Write)?;
         Ok(Slot { upload, source, sink, landing, parameters, ctr, cbc_decrypt, submission: None })
     }
-}
-
-/// The uniform that a kernel reads, and how many workgroups it takes.
-fn parameters(task: &Task, blocks: usize) -> ([u8; PARAMETER_BYTES as usize], u32) {
-    let skip = if task.mode == Mode::Ctr { (task.first % u128::from(GROUP_BLOCKS)) as u32 } else { 0 };
-    let aligned = task.first.wrapping_sub(u128::from(skip));
-    let counter = [96, 64, 32, 0].map(|shift| (aligned >> shift) as u32);
-    let words = counter.into_iter().chain([blocks as u32, skip, task.rounds, 0]);
-    let mut bytes = [0; PARAMETER_BYTES as usize];
-    for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
-        place.copy_from_slice(&word.to_le_bytes());
-    }
-    (bytes, (skip + blocks as u32).div_ceil(GROUP_BLOCKS))
 }
 
 impl Stages for WebGpuStages {
@@ -124,24 +108,28 @@ impl Stages for WebGpuStages {
         self.context.write(&self.keys, &bytes)
     }
 
-    fn start(&mut self, slot: usize, task: &Task, text: &[u8]) -> Result<(), Error> {
+    fn start(&mut self, slot: usize, task: Option<&Task>, text: &[u8]) -> Result<(), Error> {
         let place = &self.slots[slot];
-        let lead = if task.mode == Mode::CbcDecrypt { 16 } else { 0 };
-        let whole = text.len().next_multiple_of(16);
+        let front = task.map_or(&[][..], Task::front);
+        let (lead, whole) = (front.len(), text.len().next_multiple_of(16));
         let bytes = (lead + whole) as u64;
         {
             let range = place.upload.slice(..bytes);
             let mut view = range.get_mapped_range_mut().map_err(|error| self.context.unmapped(&error))?;
-            view.slice(..lead).copy_from_slice(&task.chain[..lead]);
+            view.slice(..lead).copy_from_slice(front);
             view.slice(lead..lead + text.len()).copy_from_slice(text);
             view.slice(lead + text.len()..).copy_from_slice(&[0; 16][..whole - text.len()]);
         }
         place.upload.unmap();
-        let (uniform, groups) = parameters(task, whole / 16);
-        self.context.write(&place.parameters, &uniform)?;
+        let launch = task.map(|task| task.launch(whole / 16));
+        if let Some(launch) = &launch {
+            self.context.write(&place.parameters, &launch.uniform())?;
+        }
         let submission = self.context.submit(|encoder| {
             encoder.copy_buffer_to_buffer(&place.upload, 0, &place.source, 0, bytes);
-            self.dispatch(encoder, place, task.mode, groups);
+            if let (Some(task), Some(launch)) = (task, &launch) {
+                self.dispatch(encoder, place, task.mode, launch.groups());
+            }
             encoder.copy_buffer_to_buffer(&place.sink, 0, &place.landing, 0, whole as u64);
         })?;
         self.context.map(&place.landing, MapMode::Read)?;
@@ -179,50 +167,22 @@ impl Stages for WebGpuStages {
         })?;
         self.context.wait(None)
     }
-}
-
-impl Parts for WebGpuStages {
-    fn transfer_seconds(&mut self, bytes: usize) -> Result<f64, Error> {
-        let text = vec![0; bytes];
-        let mut back = vec![0; bytes];
-        let start = Instant::now();
-        let place = &self.slots[0];
-        {
-            let range = place.upload.slice(..bytes as u64);
-            let mut view = range.get_mapped_range_mut().map_err(|error| self.context.unmapped(&error))?;
-            view.slice(..).copy_from_slice(&text);
-        }
-        place.upload.unmap();
-        let submission = self.context.submit(|encoder| {
-            encoder.copy_buffer_to_buffer(&place.upload, 0, &place.source, 0, bytes as u64);
-            encoder.copy_buffer_to_buffer(&place.sink, 0, &place.landing, 0, bytes as u64);
-        })?;
-        self.context.map(&place.landing, MapMode::Read)?;
-        self.context.map(&place.upload, MapMode::Write)?;
-        self.slots[0].submission = Some(submission);
-        self.finish(0, &mut back)?;
-        Ok(start.elapsed().as_secs_f64())
-    }
 
     fn kernel_seconds(&mut self, bytes: usize) -> Result<f64, Error> {
         let task = Task { mode: Mode::Ctr, rounds: 10, first: 0, chain: [0; 16] };
-        let (uniform, groups) = parameters(&task, bytes / 16);
-        self.context.write(&self.slots[0].parameters, &uniform)?;
+        let launch = task.launch(bytes / 16);
+        self.context.write(&self.slots[0].parameters, &launch.uniform())?;
         self.context.wait(None)?;
         let run = |times: u32| {
             let start = Instant::now();
             self.context.submit(|encoder| {
-                (0..times).for_each(|_| self.dispatch(encoder, &self.slots[0], Mode::Ctr, groups));
+                (0..times).for_each(|_| self.dispatch(encoder, &self.slots[0], Mode::Ctr, launch.groups()));
             })?;
             self.context.wait(None)?;
             Ok(start.elapsed().as_secs_f64())
         };
-        // The difference leaves out what a submission costs.
+        // The difference excludes the cost of a submission.
         let (one, three) = (run(1)?, run(3)?);
         Ok(((three - one) / 2.0).max(one / 100.0))
-    }
-
-    fn staging_bytes(&self) -> usize {
-        2 * SLOTS * self.piece_bytes
     }
 }

@@ -1,14 +1,15 @@
-//! Builds C programs around kernels' CUDA text, so that they run on this processor: one that does launches, and the libraries
-//! that stand in for NVIDIA's driver and its run-time compiler. A part of several crates' tests, by `#[path]`.
+//! Builds C programs around kernels' CUDA text, so that the kernels run on this processor: a program that runs launches, and
+//! libraries that replace NVIDIA's driver and its run-time compiler. Several crates' tests include this file by `#[path]`.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// The source of a C program: what runs the texts' kernels, a table of them in the order of the texts, and `end`, which uses it.
+/// The source of a C program: code that runs the texts' kernels, a table of them in the order of the texts, and `end`, which
+/// uses the table.
 ///
-/// Every text begins with the same head, which a C compiler takes once.
+/// Every text begins with the same head, which a C compiler accepts only once.
 pub fn program(texts: &[String], end: &[&str]) -> String {
     const END_OF_HEAD: &str = "#endif\n";
     let kernels: String = texts
@@ -28,7 +29,7 @@ fn table(kernels: &str) -> String {
     let mut table =
         "static const struct { Kernel *kernel; int has_barriers; unsigned threads; const char *name; } KERNELS[] = {\n"
             .to_owned();
-    // The first part has the macro itself, in which a word stands for the number.
+    // The first part has the macro itself, with a name instead of the number.
     for part in kernels.split("KERNEL(").skip(1) {
         let Some((bounds, rest)) = part.split_once(") ") else { continue };
         let threads = bounds.split_once(", ").and_then(|(threads, _)| threads.parse::<u32>().ok());
@@ -39,7 +40,7 @@ fn table(kernels: &str) -> String {
     table + "};\n"
 }
 
-/// Makes `libcuda.so.1` with these kernels in `folder`, and in `folder/quick` a `libnvrtc.so` that takes no time.
+/// Makes `libcuda.so.1` with these kernels in `folder`, and in `folder/quick` a `libnvrtc.so` that returns at once.
 pub fn driver(folder: &Path, texts: &[String]) {
     let quick = folder.join("quick");
     fs::create_dir_all(&quick).unwrap();

@@ -1,10 +1,10 @@
 //! The ARMv8 cryptographic extension (Arm ARM, AESE, AESMC, AESD, AESIMC): one block in a NEON register.
 //!
-//! AESE adds the round key *before* it substitutes, so every round uses the key of the round before it, and the
-//! last round key is added by itself. AESE and AESMC of one block stand next to each other: cores fuse the pair.
+//! AESE adds the round key *before* it substitutes, so every round uses the key of the previous round, and the last
+//! round key is added separately. AESE and AESMC of one block are adjacent, since cores fuse the pair.
 //!
-//! The rounds are `#[inline]` with the feature "aes", not `#[inline(always)]` without it as elsewhere: AArch64's AES
-//! intrinsics are themselves `#[inline(always)]`, and the compiler warns where they are called without their feature.
+//! The rounds are `#[inline]` with the feature "aes". Elsewhere they are `#[inline(always)]` without a feature, but
+//! AArch64's AES intrinsics are `#[inline(always)]` themselves, and the compiler warns about calls without the feature.
 
 use crate::kernels::kernel_table;
 use crate::vector::{Lanes, Vector};
@@ -87,7 +87,7 @@ impl Vector for Block {
     }
     #[inline(always)]
     unsafe fn counter_blocks(counter: Self::Counter, vectors: usize) -> Self {
-        // SAFETY: the caller has "neon". Bytes are reversed inside each half, then the halves change places.
+        // SAFETY: the caller has "neon". Bytes are reversed inside each half, then the halves are swapped.
         unsafe {
             let halves = vrev64q_u8(vreinterpretq_u8_u64(Self::counter_advance(counter, vectors)));
             Block(vextq_u8::<8>(halves, halves))
@@ -100,15 +100,4 @@ impl Vector for Block {
     }
 }
 
-impl Lanes for Block {
-    #[inline(always)]
-    unsafe fn gather(streams: *const *mut u8, offset: usize) -> Self {
-        // SAFETY: one valid stream pointer with 16 bytes at `offset`.
-        unsafe { Self::load((*streams).add(offset)) }
-    }
-    #[inline(always)]
-    unsafe fn scatter(self, streams: *const *mut u8, offset: usize) {
-        // SAFETY: as `gather`.
-        unsafe { self.store((*streams).add(offset)) }
-    }
-}
+impl Lanes for Block {}

@@ -1,13 +1,13 @@
 //! CBC decryption (SP 800-38A, section 6.2): blocks do not wait for each other, so they run in rows of vectors.
 //!
-//! It works in place. A row reads all its ciphertext first, and is written from its end to its beginning: the
-//! ciphertext before a vector is then still there when the vector is XORed with it.
+//! It works in place. A row is read completely first, and then written from its end to its beginning. The ciphertext
+//! before a vector therefore still exists when the vector is XORed with it.
 
 use crate::generic::cipher;
 use crate::schedule::Schedule;
 use crate::vector::Vector;
 
-/// Decrypts `buffer`; `chain` is the IV going in, the last ciphertext block coming out.
+/// Decrypts `buffer`; `chain` is the IV on entry, and the last ciphertext block on return.
 ///
 /// # Safety
 /// Needs the CPU features of `V`; `buffer` is whole blocks.
@@ -20,7 +20,7 @@ pub(crate) unsafe fn cbc_decrypt<V: Vector, const ROWS: usize, const ROUNDS: usi
     let Some(last) = buffer.last_chunk::<16>().copied() else { return };
     let mut text = buffer.as_mut_ptr();
     let mut left = buffer.len();
-    // SAFETY: the caller has the CPU features. Every row is done only when `left` bytes at `text` hold it.
+    // SAFETY: the caller has the CPU features. A row runs only if `left` bytes at `text` hold it.
     unsafe {
         let mut previous = V::broadcast(chain);
         while left >= ROWS * V::BYTES {

@@ -1,7 +1,6 @@
-//! Multi-buffer CBC encryption: many streams interleaved, so that the chain of one does not idle the AES unit.
+//! Multi-buffer CBC encryption: many streams interleaved, so that the AES unit does not idle while one chain waits.
 //!
-//! `LANES` streams run side by side. A vector holds the same step of `WIDTH` of them, and `GROUPS` vectors are in
-//! flight:
+//! `LANES` streams run at once. A vector holds the same step of `WIDTH` of them, and `GROUPS` vectors are in flight:
 //!
 //! ```text
 //!              vector 0              vector 1
@@ -9,16 +8,16 @@
 //!   step 1   │ stream 0 │ stream 1 │ stream 2 │ stream 3 │ …      step n + 1 of a stream waits for step n
 //! ```
 //!
-//! All lanes run as many steps as the shortest has left; that one then takes the next stream. When no stream is
-//! left to take, the last lane moves into the gap, and with few lanes left a kernel with fewer groups takes over.
-//! A lane without a stream repeats lane 0, byte for byte: a step is read whole before any of it is written.
+//! All lanes run as many steps as the shortest has left; the shortest then takes the next stream. When no stream is
+//! left, the last lane moves to the free position. With few lanes left, a kernel with fewer groups continues. A lane
+//! without a stream repeats lane 0, byte for byte: a step is read completely before any of it is written.
 
 use crate::aes::CbcStream;
 use crate::generic::cipher;
 use crate::schedule::Schedule;
 use crate::vector::Lanes;
 
-/// What a lane without a stream has left: more than any stream, so that it never is the shortest.
+/// The blocks left of a lane without a stream: more than any stream has, so that it is never the shortest.
 const IDLE: u64 = u64::MAX;
 
 /// The streams in flight: lanes `0..live` have one, the others are idle.
@@ -26,16 +25,16 @@ struct Flight<'a, 'b, const LANES: usize> {
     streams: core::slice::IterMut<'a, CbcStream<'b>>,
     live: usize,
     text: [*mut u8; LANES],
-    /// The block that the next one is chained to: the IV in its stream, then the ciphertext itself. Read where
-    /// it was written and in the same pieces, it comes straight from the store queue.
+    /// The block that the next block is chained to: the IV in its stream, then the ciphertext itself. It is read where
+    /// it was written and in the same pieces, so the processor takes it from the store queue.
     chain: [*mut u8; LANES],
-    /// Blocks to go, or [`IDLE`].
+    /// Blocks left, or [`IDLE`].
     left: [u64; LANES],
     /// Where the last ciphertext block goes.
     result: [*mut [u8; 16]; LANES],
 }
 
-/// Encrypts every stream; `MANY * WIDTH == LANES`, and `FEW` groups serve when that many lanes are enough.
+/// Encrypts every stream. `MANY * WIDTH == LANES`; `FEW` groups run when that many lanes are enough.
 ///
 /// # Safety
 /// Needs the CPU features of `V`; every buffer is whole blocks.
@@ -70,7 +69,7 @@ pub(crate) unsafe fn cbc_encrypt_lanes<
         let (mut ended, rest) = flight.advance(steps);
         steps = rest;
         while ended != 0 {
-            // From the last to the first, so that a lane that moves into a gap is not one that has ended.
+            // From the last to the first, so that no lane that moves has ended.
             let lane = ended.ilog2() as usize;
             ended ^= 1 << lane;
             // SAFETY: the lane has done at least one block.
@@ -117,9 +116,9 @@ impl<'a, 'b, const LANES: usize> Flight<'a, 'b, LANES> {
         }
     }
 
-    /// Counts `steps` blocks as done. Tells which lanes have ended, as bits, and the fewest blocks that any other
-    /// has left. There is no branch on the lengths, which would be mispredicted; and the counts are not read as
-    /// vectors again soon after single ones are written, which would stall.
+    /// Counts `steps` blocks as done. Returns the lanes that have ended, as bits, and the fewest blocks that any other
+    /// has left. It does not branch on the lengths, since such branches are mispredicted. It does not read the counts as
+    /// vectors soon after it writes single ones, since such reads stall.
     #[inline(always)]
     fn advance(&mut self, steps: u64) -> (u64, u64) {
         for (text, chain) in self.text.iter_mut().zip(&mut self.chain) {
@@ -138,7 +137,7 @@ impl<'a, 'b, const LANES: usize> Flight<'a, 'b, LANES> {
         (ended, rest.saturating_add(1))
     }
 
-    /// Ends `lane`, which has nothing left, and gives it a new stream, or the last lane's.
+    /// Ends `lane`, which has no blocks left, and gives it a new stream, or the last lane's stream.
     ///
     /// # Safety
     /// The lane's chain is its last ciphertext block.

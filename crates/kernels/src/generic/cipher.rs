@@ -57,18 +57,18 @@ pub(crate) unsafe fn decrypt<V: Vector, const N: usize, const ROUNDS: usize>(
     }
 }
 
-/// The same schedule, of which the compiler no longer knows that it has been read before.
+/// Returns the same schedule, but the compiler no longer knows that it has been read before.
 ///
 /// Round keys are loaded where they are used, once per round for all states. Without this the compiler lifts the
-/// loads out of the caller's loop and keeps the keys in registers, so that it must put *states* into memory and
-/// fetch them back in every round: half the speed.
+/// loads out of the caller's loop and keeps the keys in registers. It must then spill the *states* to memory and
+/// reload them in every round, which halves the speed.
 #[inline(always)]
 #[allow(clippy::pointers_in_nomem_asm_block)] // it reads and writes nothing
 fn reread(schedule: &Schedule) -> &Schedule {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
         let mut address: *const Schedule = schedule;
-        // SAFETY: no instruction at all; the pointer comes back as it was.
+        // SAFETY: emits no instruction; the pointer does not change.
         unsafe {
             core::arch::asm!("/* {0} */", inout(reg) address, options(nomem, nostack, preserves_flags));
             &*address

@@ -1,7 +1,7 @@
 //! Counter mode (SP 800-38A, section 6.5) with one 128-bit big-endian counter.
 //!
-//! Files are often small, so what is left after the full rows is not done block by block: it goes through rows
-//! of four, two and one vectors, which do not wait for each other, and only the last vector may be partial.
+//! Files are often small, so the rest after the full rows is not processed block by block, but in rows of four, two
+//! and one vectors, which do not wait for each other. Only the last vector may be partial.
 
 use crate::generic::cipher;
 use crate::schedule::Schedule;
@@ -17,7 +17,7 @@ pub(crate) unsafe fn ctr_xor<V: Vector, const ROWS: usize, const ROUNDS: usize>(
     first: u128,
     buffer: &mut [u8],
 ) {
-    // Vectors count in 64 bits. The run is cut where those wrap, which is at most once in 2^64 blocks.
+    // Vectors count in 64 bits. The buffer is cut where those wrap, which is at most once in 2^64 blocks.
     let blocks_until_carry = (1u128 << 64) - u128::from(first as u64);
     let whole = buffer.len().div_ceil(16) as u128 <= blocks_until_carry;
     let cut = if whole { buffer.len() } else { 16 * blocks_until_carry as usize };
@@ -41,7 +41,7 @@ unsafe fn without_carry<V: Vector, const ROWS: usize, const ROUNDS: usize>(
 ) {
     let mut text = buffer.as_mut_ptr();
     let mut left = buffer.len();
-    // SAFETY: the caller has the CPU features. Every row is done only when `left` bytes at `text` hold it.
+    // SAFETY: the caller has the CPU features. A row runs only if `left` bytes at `text` hold it.
     unsafe {
         let mut counter = V::counter(first);
         while left >= ROWS * V::BYTES {

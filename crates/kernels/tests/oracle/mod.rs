@@ -1,5 +1,5 @@
-//! The oracle: the modes of SP 800-38A written out block by block over the `aes` crate, which shares no code
-//! with ours, and a small deterministic source of test bytes.
+//! The oracle: the modes of SP 800-38A, block by block over the `aes` crate, which shares no code with ours. Also a
+//! small deterministic source of test bytes.
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use aes::{Aes128, Aes192, Aes256};

@@ -1,6 +1,6 @@
 //! An entry's content: inflated piece by piece, never further than its directory says, and held against its CRC-32.
 
-use super::{Archive, Entry, Method};
+use super::{Archive, Entry, Method, entry_damaged};
 use crate::Error;
 use crc32fast::Hasher;
 use flate2::{Decompress, FlushDecompress, Status};
@@ -13,108 +13,117 @@ const PIECE: usize = 64 << 10;
 const SUSPICIOUS_LEN: u64 = 1 << 20;
 const SUSPICIOUS_RATIO: u64 = 200;
 
-/// The check of an entry's content while it passes by: its length and CRC-32.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Verdict {
+/// The check of an entry's content while its stored bytes pass by: they are inflated if they are deflated, and held against
+/// the directory's length and CRC-32. May be used for one entry after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Verifier {
+    /// Made for the first entry that is deflated.
+    state: Option<Decompress>,
     crc: Hasher,
     len: u64,
-}
-
-impl Verdict {
-    /// Takes the next bytes.
-    pub(crate) fn update(&mut self, bytes: &[u8]) {
-        self.crc.update(bytes);
-        self.len += bytes.len() as u64;
-    }
-
-    /// Holds what has passed against the directory.
-    pub(crate) fn check(&self, entry: &Entry) -> Result<(), Error> {
-        if self.len != entry.len {
-            return Err(damaged(entry, "its content is shorter than its directory says"));
-        }
-        if self.crc.clone().finalize() != entry.crc32 {
-            return Err(damaged(entry, "its CRC-32 is another one than its directory says"));
-        }
-        Ok(())
-    }
-}
-
-/// Inflates one entry, fed with its stored bytes piece by piece; may be used for one entry after the other.
-#[derive(Debug)]
-pub struct Inflation {
-    state: Decompress,
-    verdict: Verdict,
     has_ended: bool,
 }
 
-impl Default for Inflation {
-    fn default() -> Inflation {
-        Inflation { state: Decompress::new(false), verdict: Verdict::default(), has_ended: false }
-    }
-}
-
-impl Inflation {
+impl Verifier {
     /// Begins with another entry.
-    pub fn restart(&mut self) {
-        self.state.reset(false);
-        self.verdict = Verdict::default();
-        self.has_ended = false;
+    pub(crate) fn restart(&mut self) {
+        if let Some(state) = &mut self.state {
+            state.reset(false);
+        }
+        self.crc.reset();
+        (self.len, self.has_ended) = (0, false);
     }
 
-    /// Stored bytes that have been taken so far.
-    #[must_use]
-    pub fn taken(&self) -> u64 {
-        self.state.total_in()
+    /// Bytes of content that have passed so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// CRC-32 of the content that has passed so far.
+    pub(crate) fn crc32(&self) -> u32 {
+        self.crc.clone().finalize()
+    }
+
+    /// Stored bytes that have been inflated so far.
+    pub(crate) fn taken(&self) -> u64 {
+        self.state.as_ref().map_or(0, Decompress::total_in)
     }
 
     /// Whether the deflate stream has ended.
-    #[must_use]
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.has_ended
     }
 
-    /// Inflates as much of `input` as fits into `output`; returns how many bytes were taken and given.
+    /// Takes the next bytes of content.
     ///
     /// # Errors
-    /// [`Error::EntryDamaged`] if this is no deflate stream, [`Error::Bomb`] if it gives more than the entry's length.
-    pub fn step(&mut self, entry: &Entry, input: &[u8], output: &mut [u8]) -> Result<(usize, usize), Error> {
-        if self.has_ended {
-            return Ok((0, 0));
-        }
-        let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
-        let status = self
-            .state
-            .decompress(input, output, FlushDecompress::None)
-            .map_err(|_| damaged(entry, "its deflate stream is malformed"))?;
-        let given = (self.state.total_out() - before_out) as usize;
-        self.verdict.update(&output[..given]);
-        if self.verdict.len > entry.len {
+    /// [`Error::Bomb`] if there are more than the entry's length.
+    pub(crate) fn update(&mut self, entry: &Entry, content: &[u8]) -> Result<(), Error> {
+        self.crc.update(content);
+        self.len += content.len() as u64;
+        if self.len > entry.len {
             return Err(Error::Bomb {
                 entry: entry.name.clone(),
                 problem: "inflates to more than its directory says",
             });
         }
-        self.has_ended = status == Status::StreamEnd;
-        Ok(((self.state.total_in() - before_in) as usize, given))
+        Ok(())
     }
 
-    /// Inflates all of `input`, throwing the content away.
+    /// Inflates as much of `input` as fits into `output`; returns how many bytes were taken and given.
     ///
     /// # Errors
-    /// As [`Inflation::step`]; [`Error::EntryDamaged`] if stored bytes follow the stream's end.
-    pub fn pass(&mut self, entry: &Entry, mut input: &[u8], window: &mut [u8]) -> Result<(), Error> {
+    /// [`Error::EntryDamaged`] if this is no deflate stream; otherwise as [`Verifier::update`].
+    pub(crate) fn inflate(
+        &mut self,
+        entry: &Entry,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(usize, usize), Error> {
+        if self.has_ended {
+            return Ok((0, 0));
+        }
+        let state = self.state.get_or_insert_with(|| Decompress::new(false));
+        let (before_in, before_out) = (state.total_in(), state.total_out());
+        let status = state
+            .decompress(input, output, FlushDecompress::None)
+            .map_err(|_| entry_damaged(entry, "its deflate stream is malformed"))?;
+        let taken = (state.total_in() - before_in) as usize;
+        let given = (state.total_out() - before_out) as usize;
+        self.has_ended = status == Status::StreamEnd;
+        self.update(entry, &output[..given])?;
+        Ok((taken, given))
+    }
+
+    /// Takes all of `input`, stored bytes of the entry, which are inflated through `window` if they are deflated; `sink` gets
+    /// the content.
+    ///
+    /// # Errors
+    /// As [`Verifier::inflate`], and those of `sink`; [`Error::EntryDamaged`] if stored bytes follow the stream's end.
+    pub(crate) fn pass(
+        &mut self,
+        entry: &Entry,
+        mut input: &[u8],
+        window: &mut [u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if entry.method == Method::Stored {
+            self.update(entry, input)?;
+            return sink(input);
+        }
         loop {
-            let (taken, given) = self.step(entry, input, window)?;
+            let (taken, given) = self.inflate(entry, input, window)?;
             input = &input[taken..];
+            sink(&window[..given])?;
             if self.has_ended && !input.is_empty() {
-                return Err(damaged(entry, "bytes follow the end of its deflate stream"));
+                return Err(entry_damaged(entry, "bytes follow the end of its deflate stream"));
             }
             // A full window may have left something behind.
             if input.is_empty() && given < window.len() {
                 return Ok(());
             }
             if taken == 0 && given == 0 {
-                return Err(damaged(entry, "its deflate stream is malformed"));
+                return Err(entry_damaged(entry, "its deflate stream is malformed"));
             }
         }
     }
@@ -122,20 +131,22 @@ impl Inflation {
     /// To be called when all stored bytes have been taken.
     ///
     /// # Errors
-    /// [`Error::EntryDamaged`] if the stream has not ended, or length or CRC-32 are not those of the directory.
-    pub fn finish(&self, entry: &Entry) -> Result<(), Error> {
-        if !self.has_ended {
-            return Err(damaged(entry, "its deflate stream does not end"));
-        }
-        if self.taken() != entry.compressed_len {
-            return Err(damaged(entry, "bytes follow the end of its deflate stream"));
-        }
-        self.verdict.check(entry)
+    /// [`Error::EntryDamaged`] if a deflate stream has not ended, or length or CRC-32 are not those of the directory.
+    pub(crate) fn finish(&self, entry: &Entry) -> Result<(), Error> {
+        let is_deflated = entry.method == Method::Deflated;
+        let problem = if is_deflated && !self.has_ended {
+            "its deflate stream does not end"
+        } else if is_deflated && self.taken() != entry.compressed_len {
+            "bytes follow the end of its deflate stream"
+        } else if self.len != entry.len {
+            "its content is shorter than its directory says"
+        } else if self.crc32() != entry.crc32 {
+            "its CRC-32 is another one than its directory says"
+        } else {
+            return Ok(());
+        };
+        Err(entry_damaged(entry, problem))
     }
-}
-
-fn damaged(entry: &Entry, problem: &'static str) -> Error {
-    Error::EntryDamaged { entry: entry.name.clone(), problem }
 }
 
 impl Archive {
@@ -146,7 +157,7 @@ impl Archive {
     ///
     /// # Panics
     /// If the entry has no so many bytes.
-    pub fn read_stored(&self, entry: &Entry, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn read_stored(&self, entry: &Entry, offset: u64, buffer: &mut [u8]) -> Result<(), Error> {
         assert!(offset + buffer.len() as u64 <= entry.compressed_len, "read beyond an entry's end");
         self.source.read_exact(buffer, entry.data_offset + offset)
     }
@@ -161,43 +172,40 @@ impl Archive {
         entry: &Entry,
         sink: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.read_pieces(entry, |piece, verifier, window| verifier.pass(entry, piece, window, sink))
+    }
+
+    /// The same for an entry's bytes as they are stored: verified, and not inflated.
+    ///
+    /// # Errors
+    /// As [`Archive::read_to`].
+    pub(crate) fn copy_to(
+        &self,
+        entry: &Entry,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.read_pieces(entry, |piece, verifier, window| {
+            verifier.pass(entry, piece, window, &mut |_| Ok(()))?;
+            sink(piece)
+        })
+    }
+
+    fn read_pieces(
+        &self,
+        entry: &Entry,
+        mut pass: impl FnMut(&[u8], &mut Verifier, &mut [u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut stored = vec![0; PIECE.min(usize::try_from(entry.compressed_len).unwrap_or(PIECE))];
+        let mut window = vec![0; if entry.method == Method::Deflated { PIECE } else { 0 }];
+        let mut verifier = Verifier::default();
         let mut offset = 0;
-        match entry.method {
-            Method::Stored => {
-                let mut verdict = Verdict::default();
-                while offset < entry.compressed_len {
-                    let len = (entry.compressed_len - offset).min(PIECE as u64) as usize;
-                    self.read_stored(entry, offset, &mut stored[..len])?;
-                    verdict.update(&stored[..len]);
-                    sink(&stored[..len])?;
-                    offset += len as u64;
-                }
-                verdict.check(entry)
-            }
-            Method::Deflated => {
-                let mut inflation = Inflation::default();
-                let mut content = vec![0; PIECE];
-                while offset < entry.compressed_len && !inflation.has_ended() {
-                    let len = (entry.compressed_len - offset).min(PIECE as u64) as usize;
-                    self.read_stored(entry, offset, &mut stored[..len])?;
-                    let mut input = &stored[..len];
-                    loop {
-                        let (taken, given) = inflation.step(entry, input, &mut content)?;
-                        input = &input[taken..];
-                        sink(&content[..given])?;
-                        if given < content.len() && (input.is_empty() || taken == 0) {
-                            break;
-                        }
-                    }
-                    if !input.is_empty() && !inflation.has_ended() {
-                        return Err(damaged(entry, "its deflate stream is malformed"));
-                    }
-                    offset += len as u64;
-                }
-                inflation.finish(entry)
-            }
+        while offset < entry.compressed_len {
+            let len = (entry.compressed_len - offset).min(PIECE as u64) as usize;
+            self.read_stored(entry, offset, &mut stored[..len])?;
+            pass(&stored[..len], &mut verifier, &mut window)?;
+            offset += len as u64;
         }
+        verifier.finish(entry)
     }
 
     /// An entry's whole content, which must not be longer than `most` bytes.

@@ -7,21 +7,16 @@
 
 mod content;
 pub(crate) mod directory;
-mod local;
 mod name;
 pub(crate) mod records;
 mod source;
 
-pub use content::Inflation;
-pub(crate) use content::Verdict;
+pub(crate) use content::Verifier;
 pub use source::Source;
 
 use crate::Error;
 use directory::Bounds;
-use rawzip::{
-    CompressionMethod, ErrorKind, RECOMMENDED_BUFFER_SIZE, ReaderAt, ZipFileHeaderRecord, ZipLocator,
-};
-use std::fs::File;
+use rawzip::{CompressionMethod, ErrorKind, RECOMMENDED_BUFFER_SIZE, ZipFileHeaderRecord, ZipLocator};
 
 /// The most entries that are taken: several times what the largest real books have.
 const MOST_ENTRIES: u64 = 50_000;
@@ -41,6 +36,16 @@ pub enum Method {
     Stored,
     /// As a raw deflate stream (method 8, RFC 1951).
     Deflated,
+}
+
+impl Method {
+    /// Its number in a zip archive.
+    pub(crate) fn number(self) -> u16 {
+        match self {
+            Method::Stored => 0,
+            Method::Deflated => 8,
+        }
+    }
 }
 
 /// An entry of an archive, as the central directory describes it.
@@ -124,12 +129,6 @@ impl Archive {
         self.by_name.binary_search_by(by).ok().map(|place| self.by_name[place] as usize)
     }
 
-    /// Where the central directory begins, in bytes from the start of the file.
-    #[must_use]
-    pub fn directory_offset(&self) -> u64 {
-        self.bounds.directory_offset
-    }
-
     /// The central directory's bytes.
     ///
     /// # Errors
@@ -144,17 +143,16 @@ impl Archive {
     }
 
     /// The file.
-    #[must_use]
-    pub fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &Source {
         &self.source
     }
 
-    /// Looks at every local header: it must be there, say what the directory says, and leave room for the entry's bytes
+    /// Looks at every local header: it must be there, say what the directory says, and leave space for the entry's bytes
     /// before the next one. Overlapping entries are how small bombs become large ones.
     fn find_data(&mut self) -> Result<(), Error> {
         let mut header = Vec::with_capacity(records::LOCAL_LEN + 256);
         for entry in &mut self.entries {
-            entry.data_offset = local::check(&self.source, entry, &mut header)?;
+            entry.data_offset = directory::check_local(&self.source, entry, &mut header)?;
         }
         let mut in_order: Vec<u32> = (0..self.entries.len() as u32).collect();
         in_order.sort_unstable_by_key(|&index| self.entries[index as usize].header_offset);
@@ -171,35 +169,32 @@ impl Archive {
     }
 }
 
-fn entry_damaged(entry: &Entry, problem: &'static str) -> Error {
+pub(crate) fn entry_damaged(entry: &Entry, problem: &'static str) -> Error {
     Error::EntryDamaged { entry: entry.name.clone(), problem }
 }
 
 fn read_directory(source: &Source) -> Result<(Vec<Entry>, Bounds), Error> {
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
-    let found = ZipLocator::new().locate_in_reader(ByPosition(source.file()), &mut buffer, source.len());
-    let archive = match found {
-        Ok(archive) => archive,
-        Err((_, error)) => return Err(unreadable(source, error)),
-    };
+    let found = ZipLocator::new().locate_in_reader(source, &mut buffer, source.len());
+    let archive = found.map_err(|(_, error)| unreadable(source, error))?;
     let expected = archive.entries_hint();
     if expected > MOST_ENTRIES {
         return Err(Error::TooManyEntries { found: expected, most: MOST_ENTRIES });
     }
     let bounds = directory::check(source, archive.directory_offset(), archive.eocd_offset())?;
-    directory::check_records(&read_records(source, bounds)?)?;
+    let directory = read_records(source, bounds)?;
+    let mut rest = directory.as_slice();
     // A record of the directory may be larger than the buffer that usually does.
     let mut buffer = vec![0; RECOMMENDED_BUFFER_SIZE];
     let mut entries = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
     let mut records = archive.entries(&mut buffer);
-    loop {
-        match records.next_entry() {
-            Ok(Some(record)) => entries.push(entry(&record)?),
-            Ok(None) => break,
-            Err(error) => return Err(unreadable(source, error)),
-        }
+    while let Some(record) = records.next_entry().map_err(|error| unreadable(source, error))? {
+        let (bytes, others) = directory::split_record(rest)?;
+        directory::check_record(bytes, record.extra_fields())?;
+        entries.push(entry(&record)?);
+        rest = others;
     }
-    if entries.len() as u64 != expected {
+    if entries.len() as u64 != expected || !rest.is_empty() {
         return Err(Error::damaged("its directory has another number of entries than its end says"));
     }
     Ok((entries, bounds))
@@ -271,14 +266,5 @@ fn unreadable(source: &Source, error: rawzip::Error) -> Error {
             Error::damaged("its directory is not where its end says, or something else stands in it")
         }
         _ => Error::damaged("its directory is malformed"),
-    }
-}
-
-/// A borrowed file as rawzip wants to read it.
-struct ByPosition<'f>(&'f File);
-
-impl ReaderAt for ByPosition<'_> {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
-        source::read_at(self.0, buffer, offset)
     }
 }

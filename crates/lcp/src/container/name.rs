@@ -10,37 +10,32 @@ const MOST_LEN: usize = 4096;
 /// # Errors
 /// [`Error::EntryName`] for a name that leads out of the publication or that programs read in different ways.
 pub(super) fn checked(bytes: &[u8]) -> Result<String, Error> {
-    let refuse = |problem| {
-        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
-        Err(Error::EntryName { entry: shown, problem })
-    };
-    let Ok(name) = std::str::from_utf8(bytes) else { return refuse("is not UTF-8") };
-    if name.is_empty() {
-        return refuse("is empty");
-    }
-    if name.len() > MOST_LEN {
-        return refuse("is longer than 4096 bytes");
-    }
-    if name.chars().any(char::is_control) {
-        return refuse("has a control character");
-    }
-    if name.contains('\\') {
-        return refuse("has a backslash, which some systems take for a folder's end");
-    }
-    if name.starts_with('/')
-        || (name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic())
-    {
-        return refuse("is absolute");
-    }
-    let parts = name.strip_suffix('/').unwrap_or(name).split('/');
-    for part in parts {
-        match part {
-            ".." => return refuse("leads out of its folder (`..`)"),
-            "." | "" => return refuse("has an empty part or `.`"),
-            _ => {}
+    let Ok(name) = std::str::from_utf8(bytes) else { return Err(refused(bytes, "is not UTF-8")) };
+    let has_drive = name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic();
+    let mut parts = name.strip_suffix('/').unwrap_or(name).split('/');
+    let problem = if name.is_empty() {
+        "is empty"
+    } else if name.len() > MOST_LEN {
+        "is longer than 4096 bytes"
+    } else if name.chars().any(char::is_control) {
+        "has a control character"
+    } else if name.contains('\\') {
+        "has a backslash, which some systems take for a folder's end"
+    } else if name.starts_with('/') || has_drive {
+        "is absolute"
+    } else {
+        match parts.find(|part| matches!(*part, ".." | "." | "")) {
+            Some("..") => "leads out of its folder (`..`)",
+            Some(_) => "has an empty part or `.`",
+            None => return Ok(name.to_owned()),
         }
-    }
-    Ok(name.to_owned())
+    };
+    Err(refused(bytes, problem))
+}
+
+fn refused(name: &[u8], problem: &'static str) -> Error {
+    let entry = String::from_utf8_lossy(&name[..name.len().min(200)]).into_owned();
+    Error::EntryName { entry, problem }
 }
 
 #[cfg(test)]

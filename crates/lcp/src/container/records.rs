@@ -15,7 +15,10 @@
 //! 28  2 extra's length
 //! ```
 //!
-//! A length or offset that does not fit into 32 bits is all ones there, and stands in the zip64 extra field (id 1).
+//! A length or offset that does not fit into 32 bits is all ones there, and is written in the zip64 extra field (id 1).
+
+use super::{Entry, Method};
+use rawzip::extra_fields::ExtraFieldId;
 
 const VERSION_DEFLATE: u16 = 20;
 const VERSION_ZIP64: u16 = 45;
@@ -23,16 +26,18 @@ const VERSION_ZIP64: u16 = 45;
 /// The name is UTF-8.
 const FLAG_UTF8: u16 = 1 << 11;
 
-const ZIP64_EXTRA: u16 = 1;
+/// 1 January 1980, where zip's time begins.
+pub(crate) const NO_TIME: u32 = (1 << 5 | 1) << 16;
+
+const ZIP64_EXTRA: u16 = ExtraFieldId::ZIP64.as_u16();
 
 /// Bytes of a local header without name and extra fields.
 pub(crate) const LOCAL_LEN: usize = 30;
 
-/// An entry as it is written.
+/// An entry as it is written. Its name is kept elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Written<'n> {
-    pub(crate) name: &'n str,
-    pub(crate) method: u16,
+pub(crate) struct EntryRecord {
+    pub(crate) method: Method,
     /// Date (high half) and time.
     pub(crate) modified: u32,
     pub(crate) crc32: u32,
@@ -44,68 +49,102 @@ pub(crate) struct Written<'n> {
     pub(crate) offset: u64,
 }
 
-/// Bytes that the local header of an entry takes.
-pub(crate) fn local_header_len(name: &str, stored_len: u64, len: u64) -> usize {
-    LOCAL_LEN + name.len() + if is_large(stored_len, len) { 20 } else { 0 }
-}
+impl EntryRecord {
+    /// The record of a copy of `entry` whose local header begins at `offset`.
+    pub(crate) fn of_copy(entry: &Entry, offset: u64) -> EntryRecord {
+        EntryRecord {
+            method: entry.method,
+            modified: entry.modified,
+            crc32: entry.crc32,
+            stored_len: entry.compressed_len,
+            len: entry.len,
+            offset,
+        }
+    }
 
-fn is_large(stored_len: u64, len: u64) -> bool {
-    stored_len >= u64::from(u32::MAX) || len >= u64::from(u32::MAX)
-}
+    /// Where the bytes of the entry with this name begin.
+    pub(crate) fn data_offset(&self, name: &str) -> u64 {
+        self.offset + (LOCAL_LEN + name.len() + if self.is_large() { 20 } else { 0 }) as u64
+    }
 
-/// Appends an entry's local header.
-pub(crate) fn local_header(entry: &Written<'_>, to: &mut Vec<u8>) {
-    let is_large = is_large(entry.stored_len, entry.len);
-    to.extend(b"PK\x03\x04");
-    number(to, if is_large { VERSION_ZIP64 } else { VERSION_DEFLATE });
-    shared_fields(entry, is_large, to);
-    number(to, if is_large { 20 } else { 0 });
-    to.extend(entry.name.as_bytes());
-    if is_large {
-        number(to, ZIP64_EXTRA);
-        number(to, 16);
-        to.extend(entry.len.to_le_bytes());
-        to.extend(entry.stored_len.to_le_bytes());
+    /// Where the entry with this name ends.
+    pub(crate) fn end(&self, name: &str) -> u64 {
+        self.data_offset(name) + self.stored_len
+    }
+
+    fn is_large(&self) -> bool {
+        self.stored_len >= u64::from(u32::MAX) || self.len >= u64::from(u32::MAX)
+    }
+
+    /// The local header.
+    pub(crate) fn local_header(&self, name: &str) -> Vec<u8> {
+        let mut header = Vec::with_capacity(LOCAL_LEN + name.len() + 20);
+        header.extend(b"PK\x03\x04");
+        number(&mut header, if self.is_large() { VERSION_ZIP64 } else { VERSION_DEFLATE });
+        self.write_shared_fields(name, &mut header);
+        number(&mut header, if self.is_large() { 20 } else { 0 });
+        header.extend(name.as_bytes());
+        if self.is_large() {
+            number(&mut header, ZIP64_EXTRA);
+            number(&mut header, 16);
+            header.extend(self.len.to_le_bytes());
+            header.extend(self.stored_len.to_le_bytes());
+        }
+        header
+    }
+
+    /// Appends the record in the central directory.
+    pub(crate) fn write_central(&self, name: &str, to: &mut Vec<u8>) {
+        let is_large = self.is_large();
+        let is_far = self.offset >= u64::from(u32::MAX);
+        let extra = 8 * (2 * u16::from(is_large) + u16::from(is_far));
+        let version = if extra > 0 { VERSION_ZIP64 } else { VERSION_DEFLATE };
+        to.extend(b"PK\x01\x02");
+        number(to, version);
+        number(to, version);
+        self.write_shared_fields(name, to);
+        number(to, if extra > 0 { extra + 4 } else { 0 });
+        to.extend([0; 10]);
+        to.extend(in_32_bits(self.offset));
+        to.extend(name.as_bytes());
+        if extra > 0 {
+            number(to, ZIP64_EXTRA);
+            number(to, extra);
+        }
+        if is_large {
+            to.extend(self.len.to_le_bytes());
+            to.extend(self.stored_len.to_le_bytes());
+        }
+        if is_far {
+            to.extend(self.offset.to_le_bytes());
+        }
+    }
+
+    /// Flags, method, time, CRC-32, lengths, and the length of the name.
+    fn write_shared_fields(&self, name: &str, to: &mut Vec<u8>) {
+        let [stored_len, len] = match self.is_large() {
+            true => [u32::MAX; 2],
+            false => [self.stored_len as u32, self.len as u32],
+        };
+        number(to, if name.is_ascii() { 0 } else { FLAG_UTF8 });
+        number(to, self.method.number());
+        for field in [self.modified, self.crc32, stored_len, len] {
+            to.extend(field.to_le_bytes());
+        }
+        number(to, u16::try_from(name.len()).expect("names are checked to be shorter"));
     }
 }
 
-/// Appends an entry's record in the central directory.
-pub(crate) fn central_record(entry: &Written<'_>, to: &mut Vec<u8>) {
-    let is_large = is_large(entry.stored_len, entry.len);
-    let is_far = entry.offset >= u64::from(u32::MAX);
-    let extra = 8 * (2 * u16::from(is_large) + u16::from(is_far));
-    let version = if extra > 0 { VERSION_ZIP64 } else { VERSION_DEFLATE };
-    to.extend(b"PK\x01\x02");
-    number(to, version);
-    number(to, version);
-    shared_fields(entry, is_large, to);
-    number(to, if extra > 0 { extra + 4 } else { 0 });
-    to.extend([0; 10]);
-    to.extend(if is_far { u32::MAX } else { entry.offset as u32 }.to_le_bytes());
-    to.extend(entry.name.as_bytes());
-    if extra > 0 {
-        number(to, ZIP64_EXTRA);
-        number(to, extra);
+/// The central directory of these entries, and what follows it. It lies at `offset`.
+pub(crate) fn directory<'n>(entries: impl Iterator<Item = (&'n str, EntryRecord)>, offset: u64) -> Vec<u8> {
+    let (mut directory, mut count) = (Vec::new(), 0);
+    for (name, entry) in entries {
+        entry.write_central(name, &mut directory);
+        count += 1;
     }
-    if is_large {
-        to.extend(entry.len.to_le_bytes());
-        to.extend(entry.stored_len.to_le_bytes());
-    }
-    if is_far {
-        to.extend(entry.offset.to_le_bytes());
-    }
-}
-
-/// Flags, method, time, CRC-32, lengths, and the length of the name.
-fn shared_fields(entry: &Written<'_>, is_large: bool, to: &mut Vec<u8>) {
-    let in_32_bits = |value: u64| if is_large { u32::MAX } else { value as u32 };
-    number(to, if entry.name.is_ascii() { 0 } else { FLAG_UTF8 });
-    number(to, entry.method);
-    to.extend(entry.modified.to_le_bytes());
-    to.extend(entry.crc32.to_le_bytes());
-    to.extend(in_32_bits(entry.stored_len).to_le_bytes());
-    to.extend(in_32_bits(entry.len).to_le_bytes());
-    number(to, u16::try_from(entry.name.len()).expect("names are checked to be shorter"));
+    let len = directory.len() as u64;
+    end_of_directory(count, offset, len, &mut directory);
+    directory
 }
 
 /// Appends what follows the central directory, which has `entries` records and lies at `offset`.
@@ -127,7 +166,6 @@ pub(crate) fn end_of_directory(entries: u64, offset: u64, len: u64, to: &mut Vec
         to.extend((offset + len).to_le_bytes());
         to.extend(1_u32.to_le_bytes());
     }
-    let in_32_bits = |value: u64| u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes();
     let count = u16::try_from(entries).unwrap_or(u16::MAX);
     to.extend(b"PK\x05\x06");
     to.extend([0; 4]);
@@ -136,6 +174,10 @@ pub(crate) fn end_of_directory(entries: u64, offset: u64, len: u64, to: &mut Vec
     to.extend(in_32_bits(len));
     to.extend(in_32_bits(offset));
     number(to, 0);
+}
+
+fn in_32_bits(value: u64) -> [u8; 4] {
+    u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
 }
 
 fn number(to: &mut Vec<u8>, value: u16) {

@@ -1,8 +1,10 @@
 //! A source file: read by position, from many threads, and noticed when it changes.
 
 use crate::Error;
+use cipherloom::internal::{open_file, open_file_below, read_up_to};
+use rawzip::ReaderAt;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -22,8 +24,8 @@ impl Source {
     /// # Errors
     /// [`Error::Io`] if it cannot be opened, [`Error::NotAPublication`] if it is none (a folder, a device).
     pub fn open(path: &Path) -> Result<Source, Error> {
-        match cipherloom::open_file(path) {
-            Err(cipherloom::Error::NeitherFileNorFolder) => {
+        match open_file(path) {
+            Err(cipherloom::Error::Location(cipherloom::error::LocationFault::NoName)) => {
                 Err(Error::NotAPublication { problem: "this is not a file" })
             }
             opened => Source::of(opened.map_err(refused)?),
@@ -35,7 +37,7 @@ impl Source {
     /// # Errors
     /// As [`Source::open`]; [`cipherloom::Error::SourceChanged`] for a link.
     pub(crate) fn open_below(root: &Path, relative: &Path) -> Result<Source, Error> {
-        Source::of(cipherloom::open_file_below(root, relative).map_err(refused)?)
+        Source::of(open_file_below(root, relative).map_err(refused)?)
     }
 
     /// A file that is open already.
@@ -57,21 +59,8 @@ impl Source {
     }
 
     /// The length in bytes when it was opened.
-    #[must_use]
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
-    }
-
-    /// Whether it had no byte when it was opened.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The file.
-    #[must_use]
-    pub fn file(&self) -> &File {
-        &self.file
     }
 
     /// Fills `buffer` from `offset`.
@@ -79,24 +68,21 @@ impl Source {
     /// # Errors
     /// [`Error::ZipDamaged`] if the file ends before, [`Error::SourceChanged`] if it did not when it was opened,
     /// [`Error::Io`] if it cannot be read.
-    pub fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
-                Ok(0) if offset + buffer.len() as u64 <= self.len => return Err(Error::SourceChanged),
-                Ok(0) => return Err(Error::damaged("it ends before what its directory promises")),
-                Ok(count) => filled += count,
-                Err(error) => return Err(Error::io("read the publication", error)),
-            }
+    pub(crate) fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
+        let count = read_up_to(&self.file, buffer, offset);
+        let is_whole = count.map_err(|error| Error::io("read the publication", error))? == buffer.len();
+        match offset + buffer.len() as u64 <= self.len {
+            _ if is_whole => Ok(()),
+            true => Err(Error::SourceChanged),
+            false => Err(Error::damaged("it ends before what its directory promises")),
         }
-        Ok(())
     }
 
     /// Fails if the file was written to since it was opened.
     ///
     /// # Errors
     /// [`Error::SourceChanged`]; [`Error::Io`] if its attributes cannot be read.
-    pub fn check_unchanged(&self) -> Result<(), Error> {
+    pub(crate) fn check_unchanged(&self) -> Result<(), Error> {
         let metadata = self.file.metadata().map_err(|error| Error::io("read the attributes", error))?;
         let is_same = metadata.len() == self.file_len && metadata.modified().ok() == self.modified;
         if is_same { Ok(()) } else { Err(Error::SourceChanged) }
@@ -115,24 +101,10 @@ fn refused(error: cipherloom::Error) -> Error {
     }
 }
 
-/// Reads once, however often the system interrupts that.
-pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    loop {
-        match read_at_once(file, buffer, offset) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            result => return result,
-        }
+impl ReaderAt for &Source {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_up_to(&self.file, buffer, offset)
     }
-}
-
-#[cfg(unix)]
-fn read_at_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_at_once(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
 #[cfg(test)]

@@ -45,14 +45,32 @@ impl KeyFile {
 
     /// As [`KeyFile::open`]; `each` gets the records that are there, in their order.
     ///
+    /// ```
+    /// use cipherloom_lcp::KeyFile;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("keys.json");
+    /// # let key = "WlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlpaWlo=";
+    /// # let file = |size| format!(r#"{{"name":"flatland.epub","size":{size}}}"#);
+    /// # let begin = r#"{"id":"0d2f","title":"Flatland","media_type":"application/epub+zip""#;
+    /// # let (source, protected) = (file(10), file(20));
+    /// # let files = format!(r#""source":{source},"protected":{protected},"fingerprint":"ab""#);
+    /// # std::fs::write(&path, format!("{begin},\"content_key\":\"{key}\",{files}}}\n"))?;
+    /// let mut titles = Vec::new();
+    /// let keys = KeyFile::open_with(&path, |record| titles.push(record.title))?;
+    /// assert_eq!(titles, ["Flatland"]);
+    /// # drop(keys);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`KeyFile::open`].
     pub fn open_with(path: &Path, each: impl FnMut(KeyRecord)) -> Result<KeyFile, Error> {
         let mut keys = KeyFile { path: path.to_owned(), file: None };
-        match opened(path, false) {
+        match open_private(path, false) {
             Ok(file) => {
                 keys.file = Some(checked(file, each)?);
-                // Whoever made it may still be on the way to say so: a name that is there may not be on stable storage.
+                // Another run may just have made it: a name that exists may not be on stable storage yet.
                 keys.sync_name()?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -78,7 +96,7 @@ impl KeyFile {
             Some(file) => file,
             None => {
                 // Another run may have made it in the meantime.
-                let file = opened(&self.path, true).map_err(refused("make the key file"))?;
+                let file = open_private(&self.path, true).map_err(refused("make the key file"))?;
                 let file = checked(file, |_| {})?;
                 self.sync_name()?;
                 file
@@ -103,7 +121,7 @@ impl KeyFile {
     }
 
     fn sync_name(&self) -> Result<(), Error> {
-        Ok(cipherloom::sync_parents(&self.path, self.path.parent().unwrap_or(Path::new(".")))?)
+        Ok(cipherloom::internal::sync_parents(&self.path, self.path.parent().unwrap_or(Path::new(".")))?)
     }
 }
 
@@ -136,12 +154,40 @@ impl Write for Length {
     }
 }
 
-fn opened(path: &Path, make: bool) -> io::Result<File> {
+/// Opens a file that secrets are appended to. If `make` is set, one that is not there is made, for its owner only.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn open_private(path: &Path, make: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(make);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+/// Takes group's and others' permissions from an open file, before secrets are written to it. A pipe or a terminal keeps its
+/// own.
+///
+/// # Errors
+/// Those of the operating system.
+#[cfg(unix)]
+pub fn make_private(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let metadata = file.metadata()?;
+    if metadata.is_file() && metadata.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(())
+}
+
+/// Other systems have no such permissions.
+///
+/// # Errors
+/// None.
+#[cfg(not(unix))]
+pub fn make_private(_file: &File) -> io::Result<()> {
+    Ok(())
 }
 
 /// The file, if it is a key file; nobody but its owner may read it then.
@@ -156,24 +202,8 @@ fn checked(file: File, each: impl FnMut(KeyRecord)) -> Result<File, Error> {
         .and_then(|contents| for_each_record(&contents, each));
     file.unlock().map_err(refused("unlock the key file"))?;
     looked?;
-    make_private(&file, &metadata)?;
+    make_private(&file).map_err(refused("keep others from reading the key file (mode 0600)"))?;
     Ok(file)
-}
-
-/// Takes group's and others' permissions from an open file, before keys are written to it.
-#[cfg(unix)]
-fn make_private(file: &File, metadata: &std::fs::Metadata) -> Result<(), Error> {
-    use std::os::unix::fs::PermissionsExt;
-    if metadata.permissions().mode() & 0o077 == 0 {
-        return Ok(());
-    }
-    file.set_permissions(std::fs::Permissions::from_mode(0o600))
-        .map_err(refused("keep others from reading the key file (mode 0600)"))
-}
-
-#[cfg(not(unix))]
-fn make_private(_file: &File, _metadata: &std::fs::Metadata) -> Result<(), Error> {
-    Ok(())
 }
 
 /// Appends whole lines behind the last whole record.
@@ -217,7 +247,7 @@ fn end_of_last_line(file: &mut File, len: u64) -> io::Result<u64> {
     Ok(0)
 }
 
-/// What stands behind the last end of a line.
+/// What follows the last end of a line.
 enum Tail {
     Nothing,
     /// A record that only lacks the end of its line.
@@ -249,7 +279,7 @@ fn is_cut_in_character(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|error| error.error_len().is_none())
 }
 
-/// What an open file holds, in room that was made before: a vector that grows would free content keys unwiped.
+/// An open file's contents, in a buffer of that size: a vector that grows would free content keys unwiped.
 fn contents(mut file: &File, len: u64) -> io::Result<Zeroizing<Vec<u8>>> {
     let mut contents = Zeroizing::new(vec![0; len.min(MOST_BYTES as u64) as usize]);
     file.read_exact(&mut contents)?;

@@ -72,10 +72,10 @@ fn what_is_no_key_file_is_refused_unquoted_and_stays() {
         let error = KeyFile::open(&path).unwrap_err();
         let words = error.to_string();
         assert!(
-            words.contains("line ") && words.contains("--key-file") && !words.contains("secret"),
+            words.contains("not an LCP key file") && words.contains("line ") && !words.contains("secret"),
             "{words}"
         );
-        assert_eq!(error.class(), crate::Class::Key);
+        assert_eq!(error.kind(), crate::ErrorKind::Key);
         assert!(KeyFile::read(&path).is_err());
         assert_eq!(fs::read(&path).unwrap(), other, "it stays as it is");
     }

@@ -1,9 +1,9 @@
-//! EPUB (EPUB 2.0.1 and 3.3): which resources must stay readable without a licence.
+//! EPUB (EPUB 2.0.1 and 3.3): which resources must stay readable without a license.
 //!
 //! Reading systems need these before they have a key (Readium LCP, section 4.3): `mimetype`, all of `META-INF`, the
 //! package document, the navigation document, the NCX, the cover image; and Adobe's page-map.
 
-use super::dublin_core::Field;
+use super::metadata::DublinCore;
 use super::{Metadata, href, media, xml};
 use crate::Error;
 use crate::container::Archive;
@@ -13,8 +13,8 @@ use xml::{Node, Tag};
 
 /// The entry that every EPUB has.
 pub(crate) const CONTAINER: &str = "META-INF/container.xml";
-/// Where an EPUB's licence stands.
-pub(crate) const LICENCE: &str = "META-INF/license.lcpl";
+/// The entry that holds an EPUB's license.
+pub(crate) const LICENSE: &str = "META-INF/license.lcpl";
 
 /// The most bytes that a document of the package may have.
 const MOST_DOCUMENT: u64 = 8 << 20;
@@ -25,7 +25,7 @@ const MOST_ROOT_FILES: usize = 64;
 /// The most items that all manifests may list together: twice as many as an archive may have entries.
 const MOST_ITEMS: usize = 100_000;
 /// `encryption.xml` grows with the number of resources.
-pub(crate) const MOST_ENCRYPTION_XML: u64 = 32 << 20;
+const MOST_ENCRYPTION_XML: u64 = 32 << 20;
 
 const NCX: &str = "application/x-dtbncx+xml";
 const PAGE_MAP: &str = "application/oebps-page-map+xml";
@@ -44,7 +44,7 @@ pub(crate) struct Epub {
 
 impl Epub {
     pub(crate) fn read(archive: &Archive) -> Result<Epub, Error> {
-        let mut epub = Epub::default();
+        let (mut epub, mut elements) = (Epub::default(), DublinCore::default());
         let roots = root_files(&document(archive, CONTAINER, MOST_DOCUMENT)?)?;
         let mut read = 0;
         for root in &roots {
@@ -53,9 +53,9 @@ impl Epub {
             if read > MOST_PACKAGES {
                 return Err(Error::TooMuch { what: "bytes of package documents", most: MOST_PACKAGES });
             }
-            epub.add_package(archive, root, &package)?;
+            epub.add_package(archive, root, &package, &mut elements)?;
         }
-        epub.metadata.tidy();
+        epub.metadata = elements.finish();
         epub.encryption = encryption(archive)?;
         Ok(epub)
     }
@@ -70,28 +70,27 @@ impl Epub {
         self.media_types.get(name).map_or_else(|| media::of_name(name), String::as_str)
     }
 
-    fn add_package(&mut self, archive: &Archive, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    fn add_package(
+        &mut self,
+        archive: &Archive,
+        name: &str,
+        bytes: &[u8],
+        elements: &mut DublinCore,
+    ) -> Result<(), Error> {
         let text = xml::text(name, bytes)?;
-        let mut package = Package::default();
-        let mut field = None;
+        let (mut package, mut is_kept) = (Package::default(), false);
         xml::walk(name, &text, &mut |node, _| {
             match node {
                 Node::Open(tag) => {
-                    field = Field::of(tag.name());
-                    if let Some(field) = field {
-                        self.metadata.begin(field);
-                    }
+                    is_kept = elements.begin(tag.name());
                     package.take(&tag)?;
                     if self.items + package.items.len() > MOST_ITEMS {
                         return Err(Error::TooMuch { what: "manifest items", most: MOST_ITEMS as u64 });
                     }
                 }
-                Node::Text(text) => {
-                    if let Some(field) = field {
-                        self.metadata.push(field, &text);
-                    }
-                }
-                Node::Close(_) => field = None,
+                Node::Text(text) if is_kept => elements.push(&text),
+                Node::Text(_) => {}
+                Node::Close => is_kept = false,
             }
             Ok(())
         })?;
@@ -168,11 +167,7 @@ fn root_files(bytes: &[u8]) -> Result<Vec<String>, Error> {
         if let Node::Open(tag) = node
             && tag.name() == "rootfile"
         {
-            let malformed = |problem: &str| Error::Xml {
-                part: CONTAINER.into(),
-                problem: problem.into(),
-                position: span.start as u64,
-            };
+            let malformed = |problem: &str| Error::xml(CONTAINER, problem, span.start);
             let path = tag.attribute("full-path")?.ok_or_else(|| malformed("a rootfile has no full-path"))?;
             let path = href::resolve("", &path)
                 .ok_or_else(|| malformed("a rootfile leads out of the publication"))?;
@@ -186,11 +181,7 @@ fn root_files(bytes: &[u8]) -> Result<Vec<String>, Error> {
         Ok(())
     })?;
     if roots.is_empty() {
-        return Err(Error::Xml {
-            part: CONTAINER.into(),
-            problem: "it names no rootfile".into(),
-            position: 0,
-        });
+        return Err(Error::xml(CONTAINER, "it names no rootfile", 0));
     }
     Ok(roots)
 }

@@ -1,5 +1,7 @@
 //! References from one part of a publication to another: URLs (RFC 3986) whose paths are entries' names.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
 /// The entry's name that `href` means in a document of the folder `base` (empty: the root; no `/` at its end). `None`
 /// if it leads out of the publication.
 pub(crate) fn resolve(base: &str, href: &str) -> Option<String> {
@@ -13,7 +15,8 @@ pub(crate) fn in_package(base: &str, href: &str) -> Option<String> {
         Some(rooted) => ("", rooted),
         None => (base, path),
     };
-    let path = unescape(path)?;
+    // A `%` that begins no escape is kept, as many real documents write it.
+    let path = percent_decode_str(path).decode_utf8().ok()?;
     let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
     for part in path.split('/') {
         match part {
@@ -33,54 +36,27 @@ pub(crate) fn folder(name: &str) -> &str {
 }
 
 /// RFC 3986, section 3.1.
-fn has_scheme(reference: &str) -> bool {
+pub(crate) fn has_scheme(reference: &str) -> bool {
     let Some((scheme, _)) = reference.split_once(':') else { return false };
     scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.chars().all(|part| part.is_ascii_alphanumeric() || "+-.".contains(part))
 }
 
-/// `%20` and the like as the characters they stand for; `None` if that is no text. A `%` that begins no such thing
-/// stands for itself, as many real documents write it.
-pub(crate) fn unescape(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return Some(text.to_owned());
-    }
-    let bytes = text.as_bytes();
-    let digit = |at: usize| bytes.get(at).and_then(|&digit| (digit as char).to_digit(16));
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        match (bytes[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (byte, ..) => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).ok()
-}
+/// What is escaped in the path of a URL.
+pub(crate) const URL_PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// Appends an entry's name with what may not stand in a path segment escaped (RFC 3986, section 3.3). The characters
-/// that stay are those that Go's `url.PathEscape` leaves, since readium-lcp-server compares such strings.
-pub(crate) fn escape_into(to: &mut String, name: &str) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let mut has_folder = false;
-    for byte in name.bytes() {
-        has_folder |= byte == b'/';
-        // A colon in the first segment would make a scheme of what stands before it (section 4.2).
-        let is_kept = b"/-_.~$&+=@".contains(&byte) || (byte == b':' && has_folder);
-        if byte.is_ascii_alphanumeric() || is_kept {
-            to.push(byte as char);
-        } else {
-            to.push('%');
-            to.push(HEX[usize::from(byte >> 4)] as char);
-            to.push(HEX[usize::from(byte & 15)] as char);
-        }
-    }
+/// What is escaped in the first segment of an entry's name. What stays is what Go's `url.PathEscape` leaves, since
+/// readium-lcp-server compares such strings. A colon would make a scheme of what is before it (RFC 3986, section 4.2).
+const FIRST_SEGMENT: &AsciiSet = &URL_PATH.remove(b'$').remove(b'&').remove(b'+').remove(b'=').remove(b'@');
+
+/// What is escaped behind it.
+const REST: &AsciiSet = &FIRST_SEGMENT.remove(b':');
+
+/// An entry's name as a reference to it.
+pub(crate) fn escape(name: &str) -> String {
+    let (first, rest) = name.split_at(name.find('/').unwrap_or(name.len()));
+    format!("{}{}", utf8_percent_encode(first, FIRST_SEGMENT), utf8_percent_encode(rest, REST))
 }
 
 #[cfg(test)]
@@ -108,10 +84,9 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_escaped_comes_back(name in "[^/\u{0}]{1,40}") {
-            let mut escaped = String::new();
-            escape_into(&mut escaped, &name);
+            let escaped = escape(&name);
             prop_assert!(escaped.is_ascii());
-            prop_assert_eq!(unescape(&escaped), Some(name));
+            prop_assert_eq!(percent_decode_str(&escaped).decode_utf8().unwrap(), name);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Media types: which content is compressed already, and what a name's extension tells where nothing else does.
+//! Media types: which content is compressed already, and what a name's extension says where nothing else does.
 
 /// Whether content of this type shrinks when deflated. Images, video, audio and PDF are compressed by their own means,
 /// and readers fetch them in ranges, which deflate would not allow (Readium LCP, section 3.1; so does
@@ -10,7 +10,7 @@ pub(crate) fn is_compressible(media_type: &str) -> bool {
         && !media_type.starts_with("application/pdf")
 }
 
-/// The type that a name's extension stands for; empty if it is not known.
+/// The type of a name's extension; empty if it is not known.
 pub(crate) fn of_name(name: &str) -> &'static str {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
     match extension.as_str() {

@@ -7,8 +7,7 @@
 //! PDF                %PDF-                     wrapped into a Readium package         list: in manifest.json
 //! ```
 
-mod dublin_core;
-mod epub;
+pub(crate) mod epub;
 pub(crate) mod href;
 mod media;
 mod metadata;
@@ -18,13 +17,11 @@ mod survey;
 mod w3c;
 pub(crate) mod xml;
 
-pub(crate) use epub::{MOST_ENCRYPTION_XML, document};
 pub use metadata::Metadata;
 pub use protection::{ProtectedResource, Protection};
 pub(crate) use protection::{fingerprint, hex};
 pub use readium::Profile;
 pub(crate) use readium::{MANIFEST, manifest, unmark};
-pub(crate) use survey::Origin;
 pub(crate) use survey::{Coding, Content, Package, Part};
 
 /// The kind of a protected publication.
@@ -50,8 +47,7 @@ impl Kind {
     }
 
     /// The file extension of the protected publication.
-    #[must_use]
-    pub fn extension(self) -> &'static str {
+    pub(crate) fn extension(self) -> &'static str {
         match self {
             Kind::Epub => "epub",
             Kind::Readium(Profile::WebPublication) => "webpub",
@@ -61,12 +57,11 @@ impl Kind {
         }
     }
 
-    /// The name of the entry that holds the licence.
-    #[must_use]
-    pub fn licence_entry(self) -> &'static str {
+    /// The name of the entry that holds the license.
+    pub(crate) fn license_entry(self) -> &'static str {
         match self {
-            Kind::Epub => epub::LICENCE,
-            Kind::Readium(_) => readium::LICENCE,
+            Kind::Epub => epub::LICENSE,
+            Kind::Readium(_) => readium::LICENSE,
         }
     }
 }

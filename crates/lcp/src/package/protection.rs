@@ -7,7 +7,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-/// The protection of a publication as it stands in an archive.
+/// The protection of a publication, as its archive declares it.
 #[derive(Debug, Clone)]
 pub struct Protection {
     /// The kind of publication.
@@ -23,7 +23,7 @@ pub struct Protection {
 pub struct ProtectedResource {
     /// Index of its entry in the archive.
     pub entry: usize,
-    /// The algorithm's URI; [`crate::encryption_xml::AES_256_CBC`] is the only one that LCP allows.
+    /// The algorithm's URI; AES-256-CBC is the only one that LCP allows.
     pub algorithm: String,
     /// Whether it was deflated before it was encrypted.
     pub is_deflated: bool,
@@ -47,8 +47,18 @@ impl Protection {
         Err(Error::NotAPublication { problem: "this zip archive holds no publication" })
     }
 
-    /// What tells this protected publication from every other, as hexadecimal SHA-256: over the name, CRC-32 and length
-    /// of each protected resource. Every protection draws new IVs, so no two have the same; embedding a licence does
+    /// For each entry of `archive` the protected resource that it is.
+    pub(crate) fn by_entry(self, archive: &Archive) -> Vec<Option<ProtectedResource>> {
+        let mut resources = vec![None; archive.entries().len()];
+        for resource in self.resources {
+            let entry = resource.entry;
+            resources[entry] = Some(resource);
+        }
+        resources
+    }
+
+    /// Identifies this protected publication: the SHA-256, in hexadecimal digits, over the name, CRC-32 and length
+    /// of each protected resource. Every protection draws new IVs, so no two have the same; embedding a license does
     /// not change it.
     #[must_use]
     pub fn fingerprint(&self, archive: &Archive) -> String {

@@ -17,10 +17,13 @@ use serde_json::{Map, Value, json};
 
 /// The manifest's entry.
 pub(crate) const MANIFEST: &str = "manifest.json";
-/// Where a Readium package's licence stands.
-pub(crate) const LICENCE: &str = "license.lcpl";
+/// The entry that holds a Readium package's license.
+pub(crate) const LICENSE: &str = "license.lcpl";
 /// The protection scheme's URI.
 pub(crate) const LCP: &str = "http://readium.org/2014/01/lcp";
+
+/// What the members of a manifest mean.
+pub(crate) const CONTEXT: &str = "https://readium.org/webpub-manifest/context.jsonld";
 
 const MOST_MANIFEST: u64 = 4 << 20;
 
@@ -66,17 +69,16 @@ pub(crate) fn manifest(archive: &Archive) -> Result<Value, Error> {
 
 /// A JSON object.
 pub(crate) fn parse(part: &str, bytes: &[u8]) -> Result<Value, Error> {
-    let malformed = |problem: String| Error::Json { part: part.into(), problem };
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let value: Value = serde_json::from_slice(bytes).map_err(|error| {
         let what = match error.classify() {
             serde_json::error::Category::Eof => "it ends too early",
             _ => "it is not JSON",
         };
-        malformed(format!("{what} at line {}, column {}", error.line(), error.column()))
+        Error::json(part, format!("{what} at line {}, column {}", error.line(), error.column()))
     })?;
     if !value.is_object() {
-        return Err(malformed("it is not a JSON object".into()));
+        return Err(Error::json(part, "it is not a JSON object"));
     }
     Ok(value)
 }
@@ -98,10 +100,10 @@ pub(crate) fn links(manifest: &Value, archive: &Archive) -> Result<Vec<Link>, Er
                 });
             }
         })
-        .map_err(|problem| Error::Json { part: MANIFEST.into(), problem: format!("{list} {problem}") })?;
+        .map_err(|problem| Error::json(MANIFEST, format!("{list} {problem}")))?;
     }
     if manifest.get(CONTENT[0]).is_none() {
-        return Err(Error::Json { part: MANIFEST.into(), problem: "it has no readingOrder".into() });
+        return Err(Error::json(MANIFEST, "it has no readingOrder"));
     }
     Ok(found)
 }
@@ -113,40 +115,35 @@ pub(crate) fn mark(
     archive: &Archive,
     protected: &dyn Fn(usize) -> Option<(u64, bool)>,
 ) {
-    for list in CONTENT {
-        if let Some(links) = manifest.get_mut(list) {
-            visit_mut(links, &mut |link| {
-                let Some((original_len, is_deflated)) = target(link, archive).and_then(protected) else {
-                    return;
-                };
-                let mut encrypted =
-                    json!({ "scheme": LCP, "algorithm": AES_256_CBC, "originalLength": original_len });
-                if is_deflated {
-                    encrypted["compression"] = "deflate".into();
-                }
-                let properties = member(link, "properties");
-                properties.insert("encrypted".into(), encrypted);
-            });
+    each_link(manifest, &mut |link| {
+        let Some((original_len, is_deflated)) = target(link, archive).and_then(protected) else { return };
+        let mut encrypted =
+            json!({ "scheme": LCP, "algorithm": AES_256_CBC, "originalLength": original_len });
+        if is_deflated {
+            encrypted["compression"] = "deflate".into();
         }
-    }
+        member(link, "properties").insert("encrypted".into(), encrypted);
+    });
 }
 
 /// Says of no link any more that it is protected with LCP.
 pub(crate) fn unmark(manifest: &mut Value) {
+    each_link(manifest, &mut |link| {
+        let is_protected = encrypted(link).is_some_and(|encrypted| encrypted.scheme == LCP);
+        let properties = link.get_mut("properties").filter(|_| is_protected);
+        let Some(properties) = properties.and_then(Value::as_object_mut) else { return };
+        properties.remove("encrypted");
+        if properties.is_empty() {
+            link.remove("properties");
+        }
+    });
+}
+
+/// Visits the links to content, and their alternates.
+fn each_link(manifest: &mut Value, visitor: &mut dyn FnMut(&mut Map<String, Value>)) {
     for list in CONTENT {
         if let Some(links) = manifest.get_mut(list) {
-            visit_mut(links, &mut |link| {
-                let is_protected = encrypted(link).is_some_and(|encrypted| encrypted.scheme == LCP);
-                let Some(properties) = link.get_mut("properties").and_then(Value::as_object_mut) else {
-                    return;
-                };
-                if is_protected {
-                    properties.remove("encrypted");
-                    if properties.is_empty() {
-                        link.remove("properties");
-                    }
-                }
-            });
+            visit_mut(links, visitor);
         }
     }
 }
@@ -165,18 +162,10 @@ pub(crate) fn metadata(manifest: &Value) -> (Metadata, Option<Profile>) {
         authors: many("author"),
         publishers: many("publisher"),
         description: text("description"),
-        date: text("published"),
-        languages: many("language"),
-        subjects: many("subject"),
     };
-    let conforms: Vec<&str> = match said.get("conformsTo") {
-        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
-        Some(one) => one.as_str().into_iter().collect(),
-        None => Vec::new(),
-    };
+    let conforms = said.get("conformsTo").map(one_or_many).unwrap_or_default();
     let profile = conforms.iter().find_map(|uri| {
-        let name = uri.strip_prefix("https://readium.org/webpub-manifest/profiles/")?;
-        match name {
+        match uri.as_str()?.strip_prefix("https://readium.org/webpub-manifest/profiles/")? {
             "audiobook" => Some(Profile::Audiobook),
             "divina" => Some(Profile::Divina),
             "pdf" => Some(Profile::Pdf),
@@ -189,7 +178,7 @@ pub(crate) fn metadata(manifest: &Value) -> (Metadata, Option<Profile>) {
 /// The manifest of a package that wraps one PDF.
 pub(crate) fn of_pdf(name: &str, metadata: &Metadata, len: u64) -> Value {
     json!({
-        "@context": "https://readium.org/webpub-manifest/context.jsonld",
+        "@context": CONTEXT,
         "metadata": {
             "@type": "http://schema.org/Book",
             "conformsTo": "https://readium.org/webpub-manifest/profiles/pdf",
@@ -207,6 +196,14 @@ pub(crate) fn of_pdf(name: &str, metadata: &Metadata, len: u64) -> Value {
     })
 }
 
+/// One value, or the values of a list.
+pub(super) fn one_or_many(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Array(list) => list.iter().collect(),
+        one => vec![one],
+    }
+}
+
 /// A text, or the first of a text in several languages.
 fn localised(value: &Value) -> String {
     match value {
@@ -218,7 +215,7 @@ fn localised(value: &Value) -> String {
     }
 }
 
-/// A name, or a contributor's or subject's name.
+/// A name, or a contributor's name.
 fn named(value: &Value) -> String {
     localised(value.get("name").unwrap_or(value))
 }
@@ -244,11 +241,7 @@ fn encrypted(link: &Map<String, Value>) -> Option<Encrypted> {
 }
 
 fn has_relation(link: &Map<String, Value>, relation: &str) -> bool {
-    match link.get("rel") {
-        Some(Value::String(one)) => one == relation,
-        Some(Value::Array(list)) => list.iter().any(|one| one == relation),
-        _ => false,
-    }
+    link.get("rel").is_some_and(|relations| one_or_many(relations).iter().any(|one| *one == relation))
 }
 
 /// The object under a key, made if it is not there.

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::container::{Archive, Entry, Method, Source};
 use crate::encryption_xml::{self, Compression, Protected};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 /// How a part's content goes into the output (before encryption).
@@ -88,7 +88,7 @@ impl Package {
             return Err(Error::NothingToProtect);
         }
         if package.metadata.title.is_empty() {
-            package.metadata.title = titled_by(path).title;
+            package.metadata.title = title_of(path);
         }
         Ok(package)
     }
@@ -101,6 +101,7 @@ impl Package {
         }
     }
 
+    /// The source, if it is an archive.
     pub(crate) fn archive(&self) -> Option<&Archive> {
         match &self.source {
             Origin::Archive(archive) => Some(archive),
@@ -115,10 +116,22 @@ impl Package {
             Content::File | Content::Made(_) => None,
         }
     }
+
+    /// Bytes of a part's content in the output before encryption; `None` if it has to be deflated first.
+    pub(crate) fn payload_len(&self, part: &Part) -> Option<u64> {
+        match (part.coding, self.entry(part)) {
+            (Coding::Deflated, _) => None,
+            (Coding::Inflated, Some(entry)) => Some(entry.len),
+            (Coding::Kept, Some(entry)) => Some(entry.compressed_len),
+            (_, None) => Some(self.source().len()),
+        }
+    }
 }
 
-fn titled_by(path: &Path) -> Metadata {
-    Metadata::titled_by(&path.file_stem().unwrap_or_default().to_string_lossy())
+/// A title from a file's name, whose separators become spaces.
+fn title_of(path: &Path) -> String {
+    let title = path.file_stem().unwrap_or_default().to_string_lossy().replace(['_', '-', '.'], " ");
+    if title.trim().is_empty() { "Untitled".into() } else { title.trim().to_owned() }
 }
 
 /// A part that is encrypted: deflated if that helps, and inflated where a reader must be able to seek.
@@ -141,17 +154,23 @@ fn made(name: &str, bytes: Vec<u8>) -> Part {
     Part { name: name.into(), content: Content::Made(bytes), coding: Coding::Kept, is_encrypted: false }
 }
 
-/// Whether a part is a deflate stream under its encryption.
-fn is_deflated(part: &Part, entry: &Entry) -> bool {
-    part.coding == Coding::Deflated || (part.coding == Coding::Kept && entry.method == Method::Deflated)
+/// Of each part that is encrypted: its entry's index, its original length, and whether it is deflated under its
+/// encryption.
+fn protected<'p>(parts: &'p [Part], archive: &'p Archive) -> impl Iterator<Item = (usize, u64, bool)> + 'p {
+    parts.iter().filter(|part| part.is_encrypted).filter_map(|part| {
+        let Content::Entry(index) = part.content else { return None };
+        let entry = &archive.entries()[index];
+        let was_deflated = part.coding == Coding::Kept && entry.method == Method::Deflated;
+        Some((index, entry.len, was_deflated || part.coding == Coding::Deflated))
+    })
 }
 
 fn of_epub(archive: Archive) -> Result<Package, Error> {
-    if archive.find(epub::LICENCE).is_some() {
+    if archive.find(epub::LICENSE).is_some() {
         return Err(Error::AlreadyProtected);
     }
     let book = epub::Epub::read(&archive)?;
-    let mut listed = HashMap::new();
+    let mut listed = HashSet::new();
     for resource in book.encryption.resources() {
         if resource.is_lcp {
             return Err(Error::AlreadyProtected);
@@ -162,7 +181,7 @@ fn of_epub(archive: Archive) -> Result<Package, Error> {
                 algorithm: resource.algorithm.clone(),
             });
         }
-        listed.insert(resource.path.as_str(), ());
+        listed.insert(resource.path.as_str());
     }
     // OCF: first, and stored.
     let mut parts = vec![made("mimetype", b"application/epub+zip".to_vec())];
@@ -171,18 +190,16 @@ fn of_epub(archive: Archive) -> Result<Package, Error> {
             continue;
         }
         let may_encrypt =
-            !entry.is_folder() && book.may_encrypt(&entry.name) && !listed.contains_key(entry.name.as_str());
+            !entry.is_folder() && book.may_encrypt(&entry.name) && !listed.contains(entry.name.as_str());
         parts.push(if may_encrypt {
             encrypted(entry, index, super::media::is_compressible(book.media_type(&entry.name)))
         } else {
             copied(entry, index)
         });
     }
-    let protected = parts.iter().filter(|part| part.is_encrypted).filter_map(|part| {
-        let Content::Entry(index) = part.content else { return None };
-        let entry = &archive.entries()[index];
-        let method = if is_deflated(part, entry) { 8 } else { 0 };
-        Some(Protected { path: &part.name, compression: Compression { method, original_len: entry.len } })
+    let protected = protected(&parts, &archive).map(|(index, original_len, is_deflated)| Protected {
+        path: &archive.entries()[index].name,
+        compression: Compression { method: if is_deflated { 8 } else { 0 }, original_len },
     });
     let list = made(encryption_xml::NAME, book.encryption.with(protected));
     // Behind `mimetype`: a reader of the stream knows what is encrypted before it comes.
@@ -191,7 +208,7 @@ fn of_epub(archive: Archive) -> Result<Package, Error> {
 }
 
 fn of_readium(archive: Archive, mut manifest: Value, path: &Path) -> Result<Package, Error> {
-    if archive.find(readium::LICENCE).is_some() {
+    if archive.find(readium::LICENSE).is_some() {
         return Err(Error::AlreadyProtected);
     }
     let links = readium::links(&manifest, &archive)?;
@@ -210,7 +227,7 @@ fn of_readium(archive: Archive, mut manifest: Value, path: &Path) -> Result<Pack
             *protected.entry(link.entry).or_insert(true) &= link.is_compressible;
         }
     }
-    // A cover may also be linked to as a page: readers show it before they have a licence.
+    // A cover may also be linked to as a page: readers show it before they have a license.
     for cover in links.iter().filter(|link| link.is_cover) {
         protected.remove(&cover.entry);
     }
@@ -224,14 +241,8 @@ fn of_readium(archive: Archive, mut manifest: Value, path: &Path) -> Result<Pack
             None => copied(entry, index),
         });
     }
-    let entries = archive.entries();
-    let by_entry: HashMap<usize, (u64, bool)> = parts
-        .iter()
-        .filter(|part| part.is_encrypted)
-        .filter_map(|part| match part.content {
-            Content::Entry(index) => Some((index, (entries[index].len, is_deflated(part, &entries[index])))),
-            _ => None,
-        })
+    let by_entry: HashMap<usize, (u64, bool)> = self::protected(&parts, &archive)
+        .map(|(index, len, is_deflated)| (index, (len, is_deflated)))
         .collect();
     readium::mark(&mut manifest, &archive, &|index| by_entry.get(&index).copied());
     parts.insert(0, made(readium::MANIFEST, manifest.to_string().into_bytes()));
@@ -251,7 +262,7 @@ fn profile_of_name(path: &Path) -> Profile {
 
 fn of_pdf(source: Source, path: &Path) -> Package {
     const NAME: &str = "publication.pdf";
-    let metadata = titled_by(path);
+    let metadata = Metadata { title: title_of(path), ..Metadata::default() };
     let manifest = readium::of_pdf(NAME, &metadata, source.len());
     let content =
         Part { name: NAME.into(), content: Content::File, coding: Coding::Kept, is_encrypted: true };

@@ -2,10 +2,11 @@
 //! a Readium manifest. As readium-lcp-server does, names, languages, people, dates, durations and links are carried
 //! over; the table of contents in the entry page is not.
 
+use super::readium::one_or_many;
 use super::{epub, media, readium};
 use crate::Error;
 use crate::container::Archive;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// The W3C manifest's entry.
 pub(crate) const MANIFEST: &str = "publication.json";
@@ -14,28 +15,21 @@ pub(crate) const ENTRY_PAGE: &str = "index.html";
 
 const MOST_MANIFEST: u64 = 4 << 20;
 
-/// Members of both manifests: (W3C's name, Readium's name).
-const AS_THEY_ARE: [(&str, &str); 6] = [
-    ("inLanguage", "language"),
-    ("datePublished", "published"),
-    ("dateModified", "modified"),
-    ("readingProgression", "readingProgression"),
-    ("description", "description"),
-    ("subject", "subject"),
-];
-const PEOPLE: [(&str, &str); 11] = [
-    ("author", "author"),
-    ("publisher", "publisher"),
-    ("artist", "artist"),
-    ("colorist", "colorist"),
-    ("contributor", "contributor"),
-    ("editor", "editor"),
-    ("illustrator", "illustrator"),
-    ("inker", "inker"),
-    ("letterer", "letterer"),
-    ("readBy", "narrator"),
-    ("translator", "translator"),
-];
+/// Members that are carried over as they are, and those that are people.
+const KEPT: &str = "inLanguage datePublished dateModified readingProgression description subject";
+const PEOPLE: &str =
+    "author publisher artist colorist contributor editor illustrator inker letterer readBy translator";
+
+/// The Readium manifest's name of a member.
+fn readium_name(w3c: &str) -> &str {
+    match w3c {
+        "inLanguage" => "language",
+        "datePublished" => "published",
+        "dateModified" => "modified",
+        "readBy" => "narrator",
+        same => same,
+    }
+}
 
 /// Reads the W3C manifest and makes it a Readium one.
 pub(crate) fn manifest(archive: &Archive) -> Result<Value, Error> {
@@ -44,37 +38,30 @@ pub(crate) fn manifest(archive: &Archive) -> Result<Value, Error> {
 }
 
 fn converted(w3c: &Value) -> Value {
-    let mut metadata = Map::new();
-    let is_audiobook = conforms_to(w3c, "https://www.w3.org/TR/audiobooks/");
-    metadata.insert(
-        "@type".into(),
-        if is_audiobook { "http://schema.org/Audiobook" } else { "http://schema.org/CreativeWork" }.into(),
-    );
-    if is_audiobook {
-        let profile = "https://readium.org/webpub-manifest/profiles/audiobook";
-        metadata.insert("conformsTo".into(), profile.into());
-    }
+    let mut metadata = match conforms_to(w3c, "https://www.w3.org/TR/audiobooks/") {
+        true => json!({
+            "@type": "http://schema.org/Audiobook",
+            "conformsTo": "https://readium.org/webpub-manifest/profiles/audiobook",
+        }),
+        false => json!({ "@type": "http://schema.org/CreativeWork" }),
+    };
     if let Some(identifier) = ["id", "url"].iter().find_map(|key| w3c.get(key)) {
-        metadata.insert("identifier".into(), identifier.clone());
+        metadata["identifier"] = identifier.clone();
     }
     if let Some(name) = w3c.get("name") {
-        metadata.insert("title".into(), text(name));
+        metadata["title"] = text(name);
     }
-    for (from, to) in AS_THEY_ARE {
-        if let Some(value) = w3c.get(from) {
-            metadata.insert(to.into(), value.clone());
-        }
+    for (name, value) in KEPT.split(' ').filter_map(|name| Some((name, w3c.get(name)?))) {
+        metadata[readium_name(name)] = value.clone();
     }
-    for (from, to) in PEOPLE {
-        if let Some(people) = w3c.get(from) {
-            metadata.insert(to.into(), list(people).iter().map(person).collect());
-        }
+    for (name, people) in PEOPLE.split(' ').filter_map(|name| Some((name, w3c.get(name)?))) {
+        metadata[readium_name(name)] = one_or_many(people).iter().map(person).collect();
     }
-    if let Some(seconds) = w3c.get("duration").and_then(Value::as_str).and_then(seconds) {
-        metadata.insert("duration".into(), json!(seconds));
+    if let Some(seconds) = duration(w3c) {
+        metadata["duration"] = seconds.into();
     }
     let mut manifest = json!({
-        "@context": "https://readium.org/webpub-manifest/context.jsonld",
+        "@context": readium::CONTEXT,
         "metadata": metadata,
         "links": links(w3c.get("links")),
         "readingOrder": links(w3c.get("readingOrder")),
@@ -86,20 +73,12 @@ fn converted(w3c: &Value) -> Value {
 }
 
 fn conforms_to(w3c: &Value, uri: &str) -> bool {
-    w3c.get("conformsTo").is_some_and(|value| list(value).iter().any(|one| **one == *uri))
-}
-
-/// One value or a list of them.
-fn list(value: &Value) -> Vec<&Value> {
-    match value {
-        Value::Array(list) => list.iter().collect(),
-        one => vec![one],
-    }
+    w3c.get("conformsTo").is_some_and(|value| one_or_many(value).iter().any(|one| **one == *uri))
 }
 
 /// A localisable string, or several: one text, or a text for each language.
 fn text(value: &Value) -> Value {
-    let all = list(value);
+    let all = one_or_many(value);
     if let [one] = all.as_slice() {
         return one.get("value").unwrap_or(one).clone();
     }
@@ -120,7 +99,7 @@ fn person(value: &&Value) -> Value {
 }
 
 fn links(value: Option<&Value>) -> Value {
-    value.map(list).unwrap_or_default().into_iter().filter_map(link).collect()
+    value.map(one_or_many).unwrap_or_default().into_iter().filter_map(link).collect()
 }
 
 fn link(value: &Value) -> Option<Value> {
@@ -144,8 +123,8 @@ fn link(value: &Value) -> Option<Value> {
             one => one,
         };
     }
-    if let Some(seconds) = value.get("duration").and_then(Value::as_str).and_then(seconds) {
-        link["duration"] = json!(seconds);
+    if let Some(seconds) = duration(value) {
+        link["duration"] = seconds.into();
     }
     if let Some(alternate) = value.get("alternate") {
         link["alternate"] = links(Some(alternate));
@@ -153,31 +132,24 @@ fn link(value: &Value) -> Option<Value> {
     Some(link)
 }
 
+/// The member `duration` of a manifest or link, in seconds.
+fn duration(value: &Value) -> Option<f64> {
+    seconds(value.get("duration")?.as_str()?)
+}
+
 /// A duration of ISO 8601 in days, hours, minutes and seconds (`PT1H30M5.5S`).
 fn seconds(iso: &str) -> Option<f64> {
-    let mut total = 0.0;
-    let mut number = String::new();
-    let mut is_time = false;
-    for character in iso.strip_prefix('P')?.chars() {
-        let unit = match (character, is_time) {
-            ('T', false) => {
-                is_time = true;
-                continue;
-            }
-            ('0'..='9' | '.', _) => {
-                number.push(character);
-                continue;
-            }
-            ('D', false) => 86400.0,
-            ('H', true) => 3600.0,
-            ('M', true) => 60.0,
-            ('S', true) => 1.0,
-            _ => return None,
-        };
-        total += number.parse::<f64>().ok()? * unit;
-        number.clear();
-    }
-    number.is_empty().then_some(total)
+    let iso = iso.strip_prefix('P')?;
+    let (days, time) = iso.split_once('T').unwrap_or((iso, ""));
+    let sum = |text: &str, units: &[(char, f64)]| {
+        let parts = text.split_inclusive(|character: char| !matches!(character, '0'..='9' | '.'));
+        let seconds = parts.map(|part| {
+            let (unit, seconds) = units.iter().find(|(unit, _)| part.ends_with(*unit))?;
+            Some(part.trim_end_matches(*unit).parse::<f64>().ok()? * seconds)
+        });
+        seconds.sum::<Option<f64>>()
+    };
+    Some(sum(days, &[('D', 86400.0)])? + sum(time, &[('H', 3600.0), ('M', 60.0), ('S', 1.0)])?)
 }
 
 #[cfg(test)]

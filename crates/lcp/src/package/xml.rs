@@ -7,6 +7,7 @@ use crate::Error;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Deeper than any real document nests.
 const MOST_DEPTH: usize = 64;
@@ -18,8 +19,8 @@ const MOST_ATTRIBUTES: usize = 64;
 pub(crate) enum Node<'n> {
     /// An element begins (one without content begins and ends).
     Open(Tag<'n>),
-    /// An element ends: its local name.
-    Close(&'n str),
+    /// An element ends.
+    Close,
     /// Text between tags, references resolved.
     Text(Cow<'n, str>),
 }
@@ -28,7 +29,7 @@ pub(crate) enum Node<'n> {
 pub(crate) struct Tag<'n> {
     start: BytesStart<'n>,
     part: &'n str,
-    position: u64,
+    position: usize,
 }
 
 impl Tag<'_> {
@@ -45,10 +46,10 @@ impl Tag<'_> {
     /// The attribute with this local name, normalised as XML 1.0 says.
     pub(crate) fn attribute(&self, name: &str) -> Result<Option<String>, Error> {
         for attribute in self.start.attributes() {
-            let attribute = attribute.map_err(|error| self.malformed(error.to_string()))?;
+            let attribute = attribute.map_err(|error| self.malformed(&error))?;
             if attribute.key.local_name().into_inner() == name {
                 let value = attribute.normalized_value(XmlVersion::Implicit1_0);
-                return Ok(Some(value.map_err(|error| self.malformed(error.to_string()))?.into_owned()));
+                return Ok(Some(value.map_err(|error| self.malformed(&error))?.into_owned()));
             }
         }
         Ok(None)
@@ -58,21 +59,17 @@ impl Tag<'_> {
     pub(crate) fn check_attributes(&self) -> Result<(), Error> {
         match self.start.attributes().find_map(Result::err) {
             None => Ok(()),
-            Some(error) => Err(self.malformed(error.to_string())),
+            Some(error) => Err(self.malformed(&error)),
         }
     }
 
-    fn malformed(&self, problem: String) -> Error {
-        Error::Xml { part: self.part.into(), problem, position: self.position }
+    fn malformed(&self, problem: &impl ToString) -> Error {
+        Error::xml(self.part, problem.to_string(), self.position)
     }
 }
 
-/// Where in the document a step stands, in bytes of its text.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Span {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-}
+/// Where in the document a step is, in bytes of its text.
+pub(crate) type Span = Range<usize>;
 
 /// A document's bytes as text, which holds only what XML allows: a control character in a name would end it for one
 /// reader and not for another.
@@ -87,18 +84,13 @@ pub(crate) fn text<'b>(part: &str, bytes: &'b [u8]) -> Result<Cow<'b, str>, Erro
         [0xEF, 0xBB, 0xBF, rest @ ..] => std::str::from_utf8(rest).ok().map(Cow::Borrowed),
         _ => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),
     };
-    let text = text.ok_or_else(|| Error::Xml {
-        part: part.into(),
-        problem: "it is neither UTF-8 nor UTF-16, the encodings of EPUB".into(),
-        position: 0,
-    })?;
+    let text =
+        text.ok_or_else(|| Error::xml(part, "it is neither UTF-8 nor UTF-16, the encodings of EPUB", 0))?;
     match text.char_indices().find(|(_, char)| !is_allowed(*char)) {
         None => Ok(text),
-        Some((position, char)) => Err(Error::Xml {
-            part: part.into(),
-            problem: format!("it holds {char:?}, which XML does not allow"),
-            position: position as u64,
-        }),
+        Some((position, char)) => {
+            Err(Error::xml(part, format!("it holds {char:?}, which XML does not allow"), position))
+        }
     }
 }
 
@@ -117,43 +109,43 @@ pub(crate) fn walk(
     visit: &mut dyn FnMut(Node<'_>, Span) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut reader = Reader::from_str(text);
-    let malformed = |position: u64, problem: String| Error::Xml { part: part.into(), problem, position };
     let (mut depth, mut roots) = (0_usize, 0_usize);
     loop {
-        let start = reader.buffer_position();
-        let event =
-            reader.read_event().map_err(|error| malformed(reader.error_position(), error.to_string()))?;
-        let span = Span { start: start as usize, end: reader.buffer_position() as usize };
+        let start = reader.buffer_position() as usize;
+        let malformed = |problem: &str| Error::xml(part, problem, start);
+        let event = reader
+            .read_event()
+            .map_err(|error| Error::xml(part, error.to_string(), reader.error_position() as usize))?;
+        let span = start..reader.buffer_position() as usize;
         if let Event::Start(tag) | Event::Empty(tag) = &event {
-            // quick-xml leaves this to whoever asks for well-formedness (XML 1.0, sections 2.3 and 3.1).
+            // quick-xml does not check these rules of well-formedness (XML 1.0, sections 2.3 and 3.1).
             let name = tag.name().into_inner();
             if tag.contains('<') || name.is_empty() || name.contains(['/', '=', '"', '\'', '&']) {
-                return Err(malformed(start, "a tag has a name or value that XML does not allow".into()));
+                return Err(malformed("a tag has a name or value that XML does not allow"));
             }
             if tag.attributes().with_checks(false).take(MOST_ATTRIBUTES + 1).count() > MOST_ATTRIBUTES {
-                return Err(malformed(start, format!("a tag has more than {MOST_ATTRIBUTES} attributes")));
+                return Err(malformed(&format!("a tag has more than {MOST_ATTRIBUTES} attributes")));
             }
             roots += usize::from(depth == 0);
             if roots > 1 {
-                return Err(malformed(start, "it has more than one root element".into()));
+                return Err(malformed("it has more than one root element"));
             }
         }
         match event {
             Event::Start(tag) => {
                 depth += 1;
                 if depth > MOST_DEPTH {
-                    return Err(malformed(start, format!("it nests deeper than {MOST_DEPTH} elements")));
+                    return Err(malformed(&format!("it nests deeper than {MOST_DEPTH} elements")));
                 }
                 visit(Node::Open(Tag { start: tag, part, position: start }), span)?;
             }
             Event::Empty(tag) => {
-                let name = tag.local_name().into_inner().to_owned();
-                visit(Node::Open(Tag { start: tag, part, position: start }), span)?;
-                visit(Node::Close(&name), span)?;
+                visit(Node::Open(Tag { start: tag, part, position: start }), span.clone())?;
+                visit(Node::Close, span)?;
             }
-            Event::End(tag) => {
+            Event::End(_) => {
                 depth = depth.saturating_sub(1);
-                visit(Node::Close(tag.local_name().into_inner()), span)?;
+                visit(Node::Close, span)?;
             }
             Event::Text(text) => visit(Node::Text(text.xml10_content()), span)?,
             Event::CData(text) => visit(Node::Text(text.xml10_content()), span)?,
@@ -161,30 +153,17 @@ pub(crate) fn walk(
                 let resolved = match reference.resolve_char_ref() {
                     Ok(Some(character)) => character.to_string(),
                     Ok(None) => quick_xml::escape::resolve_predefined_entity(&reference.xml10_content())
-                        // Entities of HTML appear in titles; what they stand for matters to nothing here.
+                        // Entities of HTML appear in titles; their meaning does not matter here.
                         .unwrap_or("\u{FFFD}")
                         .to_owned(),
-                    Err(error) => return Err(malformed(start, error.to_string())),
+                    Err(error) => return Err(malformed(&error.to_string())),
                 };
                 visit(Node::Text(resolved.into()), span)?;
             }
-            Event::Eof if depth > 0 => return Err(malformed(start, "it ends inside an element".into())),
-            Event::Eof if roots == 0 => return Err(malformed(start, "it has no element".into())),
+            Event::Eof if depth > 0 => return Err(malformed("it ends inside an element")),
+            Event::Eof if roots == 0 => return Err(malformed("it has no element")),
             Event::Eof => return Ok(()),
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
-        }
-    }
-}
-
-/// Appends text with what XML reserves escaped, fit for attributes in double quotes.
-pub(crate) fn escape_into(to: &mut String, text: &str) {
-    for character in text.chars() {
-        match character {
-            '&' => to.push_str("&amp;"),
-            '<' => to.push_str("&lt;"),
-            '>' => to.push_str("&gt;"),
-            '"' => to.push_str("&quot;"),
-            _ => to.push(character),
         }
     }
 }

@@ -1,12 +1,14 @@
 //! SHA-256 of an output that is written in no particular order: follows what is complete from the start on, reading it
 //! back while the system still has it in memory.
 
-use super::event::Observer;
 use crate::Error;
+use crate::container::Source;
+use crate::library::stop_if_asked;
 use aws_lc_rs::digest::{Context, SHA256};
-use cipherloom::Draft;
+use cipherloom::internal::engine::lock;
+use cipherloom::{Observer, internal::Draft};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 /// From so many bytes on it is worth a turn before the end.
 const TURN: u64 = 4 << 20;
@@ -27,22 +29,20 @@ impl<'o> ReadBack<'o> {
 
     /// Room for up to `len` bytes; an error if the run is to stop.
     fn piece(&mut self, len: u64) -> Result<&mut [u8], Error> {
-        if self.observer.is_stopped() {
-            return Err(cipherloom::Error::Stopped.into());
-        }
+        stop_if_asked(self.observer)?;
         self.buffer.resize(READ, 0);
         Ok(&mut self.buffer[..len.min(READ as u64) as usize])
     }
 }
 
 pub(super) struct Checksum {
-    written: Mutex<Written>,
+    written: Mutex<Completed>,
     hashed: Mutex<Hashed>,
 }
 
 /// What is complete: all up to `contiguous`, and pieces beyond.
 #[derive(Default)]
-struct Written {
+struct Completed {
     contiguous: u64,
     beyond: BTreeMap<u64, u64>,
 }
@@ -54,8 +54,7 @@ struct Hashed {
 
 impl Checksum {
     pub(super) fn new() -> Checksum {
-        let hashed = Hashed { context: Context::new(&SHA256), at: 0 };
-        Checksum { written: Mutex::default(), hashed: Mutex::new(hashed) }
+        Checksum { written: Mutex::default(), hashed: Mutex::new(Hashed::new()) }
     }
 
     /// Bytes `start..end` are complete. If enough are, and nobody else is at it, this thread hashes them.
@@ -80,7 +79,7 @@ impl Checksum {
         if let Ok(mut hashed) = self.hashed.try_lock()
             && contiguous >= hashed.at + TURN
         {
-            hashed.follow(contiguous, draft, read_back)?;
+            hashed.follow(contiguous, |piece, at| Ok(draft.read_at(piece, at)?), read_back)?;
         }
         Ok(())
     }
@@ -93,39 +92,40 @@ impl Checksum {
         read_back: &mut ReadBack<'_>,
     ) -> Result<String, Error> {
         let mut hashed = lock(&self.hashed);
-        hashed.follow(len, draft, read_back)?;
-        Ok(crate::package::hex(hashed.context.clone().finish().as_ref()))
+        hashed.follow(len, |piece, at| Ok(draft.read_at(piece, at)?), read_back)?;
+        Ok(hashed.finish())
     }
 }
 
 impl Hashed {
-    fn follow(&mut self, end: u64, draft: &Draft, read_back: &mut ReadBack<'_>) -> Result<(), Error> {
+    fn new() -> Hashed {
+        Hashed { context: Context::new(&SHA256), at: 0 }
+    }
+
+    /// Hashes on up to `end`, with what `read` gives.
+    fn follow(
+        &mut self,
+        end: u64,
+        read: impl Fn(&mut [u8], u64) -> Result<(), Error>,
+        read_back: &mut ReadBack<'_>,
+    ) -> Result<(), Error> {
         while self.at < end {
             let piece = read_back.piece(end - self.at)?;
-            draft.read_at(piece, self.at)?;
+            read(piece, self.at)?;
             self.context.update(piece);
             self.at += piece.len() as u64;
         }
         Ok(())
     }
-}
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    fn finish(&self) -> String {
+        crate::package::hex(self.context.clone().finish().as_ref())
+    }
 }
 
 /// SHA-256 of a whole source.
-pub(super) fn of_source(
-    source: &crate::container::Source,
-    read_back: &mut ReadBack<'_>,
-) -> Result<String, Error> {
-    let mut context = Context::new(&SHA256);
-    let mut at = 0;
-    while at < source.len() {
-        let piece = read_back.piece(source.len() - at)?;
-        source.read_exact(piece, at)?;
-        context.update(piece);
-        at += piece.len() as u64;
-    }
-    Ok(crate::package::hex(context.finish().as_ref()))
+pub(super) fn of_source(source: &Source, read_back: &mut ReadBack<'_>) -> Result<String, Error> {
+    let mut hashed = Hashed::new();
+    hashed.follow(source.len(), |piece, at| source.read_exact(piece, at), read_back)?;
+    Ok(hashed.finish())
 }

@@ -4,23 +4,20 @@
 //! crash in between leaves a record too many, never a book without its key. Books that finish while the disk is at work
 //! share the next turn, so a run of many small books does not wait for the disk once for each.
 
-use super::event::{Event, Outcome, Tally};
-use super::naming::Outputs;
-use super::{Job, Source};
+use super::{Protected, Publication, Run};
 use crate::Error;
 use crate::keys::{KeyFile, KeyRecord};
-use crate::package::Metadata;
-use cipherloom::Draft;
-use std::path::{Path, PathBuf};
+use crate::report::Outcome;
+use cipherloom::internal::Draft;
+use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 
 /// A book whose output is complete but for its name.
 pub(super) struct Finished {
-    pub(super) source: Source,
+    pub(super) source: Publication,
     pub(super) output: PathBuf,
     pub(super) draft: Draft,
     pub(super) record: KeyRecord,
-    pub(super) metadata: Metadata,
     pub(super) encrypted: u64,
     pub(super) clear: u64,
 }
@@ -28,52 +25,33 @@ pub(super) struct Finished {
 /// The most books in a turn: each holds a file open.
 const MOST_IN_TURN: usize = 64;
 
-pub(super) struct Committer<'r> {
-    pub(super) job: &'r Job,
-    pub(super) tally: &'r Tally<'r>,
-    pub(super) outputs: &'r Outputs,
-    pub(super) keys: KeyFile,
-}
-
-impl Committer<'_> {
-    /// Works until no worker can finish a book any more.
-    pub(super) fn work(mut self, finished: &Receiver<Finished>) {
-        while let Ok(first) = finished.recv() {
-            let mut turn = vec![first];
-            turn.extend(finished.try_iter().take(MOST_IN_TURN - 1));
-            // What cannot get its name leaves no record behind.
-            turn.retain(|book| match self.outputs.check(self.job, &book.output) {
-                Ok(()) => true,
-                Err(error) => {
-                    self.tell(&book.source, &book.output, Outcome::Failed(&error));
-                    false
+/// Names books until no worker can finish one any more.
+pub(super) fn commit(run: &Run<'_>, mut keys: KeyFile, finished: Receiver<Finished>) {
+    while let Ok(first) = finished.recv() {
+        let mut turn = vec![first];
+        turn.extend(finished.try_iter().take(MOST_IN_TURN - 1));
+        // What cannot get its name leaves no record behind.
+        turn.retain(|book| match run.outputs.check(&book.output) {
+            Ok(()) => true,
+            Err(error) => {
+                run.report(&book.source, Some(&book.output), Outcome::Failed(error));
+                false
+            }
+        });
+        let kept = keys.append(turn.iter().map(|book| &book.record));
+        for Finished { source, output, draft, record, encrypted, clear } in turn {
+            let published = match &kept {
+                Ok(()) => {
+                    let synced = if run.job.durable { draft.sync() } else { Ok(()) };
+                    synced.and_then(|()| run.outputs.published.publish(draft)).map_err(Error::from)
                 }
-            });
-            let kept = self.keys.append(turn.iter().map(|book| &book.record));
-            for book in turn {
-                self.publish(book, &kept);
-            }
+                Err(error) => Err(Error::KeyNotKept { reason: error.to_string() }),
+            };
+            let outcome = match published {
+                Ok(()) => Outcome::Done(Protected { record: &record, encrypted, clear }),
+                Err(error) => Outcome::Failed(error),
+            };
+            run.report(&source, Some(&output), outcome);
         }
-    }
-
-    fn publish(&self, book: Finished, kept: &Result<(), Error>) {
-        let Finished { source, output, draft, record, metadata, encrypted, clear } = book;
-        let published = match kept {
-            Ok(()) => {
-                let synced = if self.job.durable { draft.sync() } else { Ok(()) };
-                let name = || self.outputs.published.publish(draft);
-                synced.and_then(|()| name()).map_err(Error::from)
-            }
-            Err(error) => Err(Error::KeyNotKept { reason: error.to_string() }),
-        };
-        let outcome = match &published {
-            Ok(()) => Outcome::Done { record: &record, metadata: &metadata, encrypted, clear },
-            Err(error) => Outcome::Failed(error),
-        };
-        self.tell(&source, &output, outcome);
-    }
-
-    fn tell(&self, source: &Source, output: &Path, outcome: Outcome<'_>) {
-        self.tally.tell(&Event { source: &source.path, output: Some(output), bytes: source.size, outcome });
     }
 }

@@ -5,19 +5,19 @@
 //!             (only where the whole part fits one piece)
 //! ```
 
-use super::book::{BLOCK, Book, Place};
-use super::deflation::Deflation;
+use super::book::{BLOCK, Book};
 use super::plan::PIECE;
 use crate::Error;
-use crate::container::records::{self, LOCAL_LEN};
-use crate::container::{Entry, Inflation, Method, Verdict};
+use crate::container::Verifier;
+use crate::container::records::{EntryRecord, LOCAL_LEN};
 use crate::package::Coding;
 use crc32fast::Hasher;
+use flate2::Compress;
 use std::ops::Range;
 
 const LINE: usize = 64;
 
-/// What a piece may take in the buffer besides its content: the way to the next line, padding.
+/// What a piece may take in the buffer besides its content: up to the next line, padding.
 const AROUND: usize = 2 * LINE + 2 * BLOCK as usize;
 
 pub(super) struct Lane {
@@ -27,15 +27,16 @@ pub(super) struct Lane {
     iv: [u8; 16],
     crc: Hasher,
     pub(super) coding: Coding,
-    pub(super) verdict: Verdict,
-    pub(super) inflation: Option<Box<Inflation>>,
-    pub(super) deflation: Option<Box<Deflation>>,
+    /// Of the source's content.
+    pub(super) verifier: Verifier,
+    pub(super) deflation: Option<Compress>,
     /// Bytes of the output's content before encryption; known from the start, or when it has been deflated once.
     pub(super) payload_len: Option<u64>,
     /// Of these: bytes that are through, this round's piece included.
     pub(super) given: u64,
-    pub(super) place: Option<Place>,
-    /// Where the body stands in the buffer; empty if this round has none for it.
+    /// What is known of the part; its CRC-32 is that of the output in the end.
+    record: Option<EntryRecord>,
+    /// Where the body is in the buffer; empty if this round has none.
     pub(super) body: Range<usize>,
     /// What of the buffer is to be written (IV and body).
     piece: Range<usize>,
@@ -44,19 +45,13 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn begin(book: &Book, part: usize) -> Result<Lane, Error> {
+    pub(super) fn begin(book: &Book, part: usize, verifier: Verifier) -> Result<Lane, Error> {
         let description = &book.package.parts[part];
-        let entry = book.package.entry(description);
         let mut iv = [0; 16];
         if description.is_encrypted {
             getrandom::fill(&mut iv).map_err(cipherloom::Error::Random)?;
         }
-        let payload_len = match (description.coding, entry) {
-            (Coding::Deflated, _) => None,
-            (Coding::Inflated, Some(entry)) => Some(entry.len),
-            (_, Some(entry)) => Some(entry.compressed_len),
-            (_, None) => Some(book.package.source().len()),
-        };
+        let payload_len = book.package.payload_len(description);
         Ok(Lane {
             part,
             is_encrypted: description.is_encrypted,
@@ -64,22 +59,16 @@ impl Lane {
             iv,
             crc: Hasher::new(),
             coding: description.coding,
-            verdict: Verdict::default(),
-            inflation: None,
+            verifier,
             deflation: None,
             payload_len,
             given: 0,
-            place: payload_len.map(|len| book.place_of(part, len)),
+            record: payload_len.map(|len| book.record_of(part, len)),
             body: 0..0,
             piece: 0..0,
             is_first: true,
             is_last: false,
         })
-    }
-
-    /// Whether its content has to be inflated, be it only to verify it.
-    pub(super) fn needs_inflation(&self, entry: Option<&Entry>) -> bool {
-        self.coding != Coding::Deflated && entry.is_some_and(|entry| entry.method == Method::Deflated)
     }
 
     /// The most bytes that its next piece can take in the buffer.
@@ -118,50 +107,40 @@ impl Lane {
         self.given += len as u64;
         self.body = start..end;
         self.piece = begin..end;
-        if self.place.is_none() {
-            let payload_len = self.payload_len.unwrap_or(self.given);
-            self.place = Some(book.place_of(self.part, payload_len));
-        }
+        let payload_len = self.payload_len.unwrap_or(self.given);
+        self.record.get_or_insert_with(|| book.record_of(self.part, payload_len));
     }
 
-    /// Writes this round's piece, and the local header with the last one. Returns the part's place and CRC-32 when that
-    /// was the last.
-    pub(super) fn write(
-        &mut self,
-        book: &Book,
-        buffer: &mut [u8],
-        header: &mut Vec<u8>,
-    ) -> Result<Option<(Place, u32)>, Error> {
-        let place = self.place.expect("a place is found when the first piece is filled");
+    /// Writes this round's piece, and the local header with the last one. Returns the part's record when that was the last.
+    pub(super) fn write(&mut self, book: &Book, buffer: &mut [u8]) -> Result<Option<EntryRecord>, Error> {
+        let mut record = self.record.expect("a record is made when the first piece is filled");
+        let name = &book.package.parts[self.part].name;
         if self.is_encrypted {
             self.crc.update(&buffer[self.piece.clone()]);
         }
-        let data = place.offset + place.header_len;
         let before = if self.is_encrypted && !self.is_first { BLOCK } else { 0 };
         let body_len = self.body.len() as u64;
         // Where this piece begins in the part's bytes: padding is only in the last.
         let padding = if self.is_encrypted && self.is_last { BLOCK - self.given % BLOCK } else { 0 };
-        let offset = data + before + (self.given + padding - body_len);
+        let offset = record.data_offset(name) + before + (self.given + padding - body_len);
         let mut range = self.piece.clone();
         if !self.is_last {
             book.write(&buffer[range], offset)?;
             self.is_first = false;
             return Ok(None);
         }
-        let crc32 = match book.package.entry(&book.package.parts[self.part]) {
-            Some(entry) if !self.is_encrypted => entry.crc32,
-            _ => self.crc.clone().finalize(),
-        };
-        header.clear();
-        records::local_header(&book.written(self.part, place, crc32), header);
+        if self.is_encrypted {
+            record.crc32 = self.crc.clone().finalize();
+        }
+        let header = record.local_header(name);
         if self.is_first {
             range.start -= header.len();
-            buffer[range.start..range.start + header.len()].copy_from_slice(header);
-            book.write(&buffer[range], place.offset)?;
+            buffer[range.start..range.start + header.len()].copy_from_slice(&header);
+            book.write(&buffer[range], record.offset)?;
         } else {
             book.write(&buffer[range], offset)?;
-            book.write(header, place.offset)?;
+            book.write(&header, record.offset)?;
         }
-        Ok(Some((place, crc32)))
+        Ok(Some(record))
     }
 }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The parts of all books form one queue: a worker takes the next book that nobody has looked at; when there is none, it
-//! helps with one that is under way. Within a book CBC is a chain for each part, so a worker keeps many parts in flight
+//! helps with one that is in progress. Within a book CBC is a chain for each part, so a worker keeps many parts in flight
 //! and encrypts them interleaved. Nearly every part's length in the output is known before it is encrypted, and with it
 //! every offset, so any worker writes any part at any time. One thread of its own gives books their names: it waits for
 //! the disk, and the workers do not.
@@ -16,39 +16,34 @@
 mod book;
 mod checksum;
 mod committer;
-mod deflation;
-mod event;
 mod fill;
 mod known;
 mod lane;
 mod naming;
 mod plan;
-mod queue;
-mod round;
 mod sources;
 mod worker;
 
-pub use event::{Event, Observer, Outcome, Summary};
 pub use plan::Plan;
-pub use sources::{Found, find};
+pub use sources::{FoundPublications, find};
 
-use crate::keys::{ContentKey, KeyFile};
-use crate::{Error, Recipient};
-use cipherloom::{Backend, IfExists};
-use committer::Committer;
-use event::Tally;
+use crate::Error;
+use crate::keys::{ContentKey, KeyFile, KeyRecord};
+use crate::notification::Recipient;
+use crate::report::{Counts, Outcome, Report};
+use cipherloom::internal::engine::Workers;
+use cipherloom::{IfExists, Observer, machine::Backend};
+use committer::commit;
 use known::Known;
 use naming::Outputs;
-use queue::Queue;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
-use std::time::Instant;
-use worker::Worker;
+use worker::Protecting;
 
-/// A publication to be protected.
+/// A publication to be protected; [`find`] makes it.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct Publication {
     /// Where it is.
     pub path: PathBuf,
     /// Its size in bytes, as far as planning goes.
@@ -59,7 +54,7 @@ pub struct Source {
     pub root: Option<PathBuf>,
 }
 
-impl Source {
+impl Publication {
     fn open(&self) -> Result<crate::container::Source, Error> {
         let below = self.root.as_ref().and_then(|root| Some((root, self.path.strip_prefix(root).ok()?)));
         match below {
@@ -69,16 +64,17 @@ impl Source {
     }
 }
 
-/// What to do with publications, and where what comes of them goes.
+/// What to do with publications, and where their outputs go.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Job {
     /// The publications.
-    pub sources: Vec<Source>,
+    pub sources: Vec<Publication>,
     /// The output folder.
     pub out: PathBuf,
     /// The file that gets the content keys.
     pub key_file: PathBuf,
-    /// What to do where an output's name is taken.
+    /// What to do where an output exists.
     pub if_exists: IfExists,
     /// Whether SHA-256 of sources and outputs are taken.
     pub checksums: bool,
@@ -92,10 +88,27 @@ pub struct Job {
     pub identity: Identity,
 }
 
-/// Under which identifiers and keys publications are protected, and which licence server is notified of them.
+impl Job {
+    /// Protects `sources` under new identifiers and keys, with checksums, on the best backend of this CPU; replaces nothing.
+    pub fn new(sources: Vec<Publication>, out: impl Into<PathBuf>, key_file: impl Into<PathBuf>) -> Job {
+        Job {
+            sources,
+            out: out.into(),
+            key_file: key_file.into(),
+            if_exists: IfExists::Fail,
+            checksums: true,
+            durable: false,
+            level: 6,
+            backend: Backend::best(),
+            identity: Identity::default(),
+        }
+    }
+}
+
+/// Under which identifiers and keys publications are protected, and which license server is notified of them.
 #[derive(Debug, Clone, Default)]
 pub struct Identity {
-    /// Whether publications that were protected before keep identifier and key, so that their licences stay valid. Every
+    /// Whether publications that were protected before keep identifier and key, so that their licenses stay valid. Every
     /// publication must have a record in the key file then, or come with an identifier and a key. Goes with
     /// [`IfExists::Overwrite`].
     pub update: bool,
@@ -105,46 +118,107 @@ pub struct Identity {
     pub alt_id: Option<String>,
     /// The key of the only publication.
     pub content_key: Option<ContentKey>,
-    /// The licence server that is to be notified.
+    /// The license server that is to be notified.
     pub recipient: Option<Recipient>,
 }
 
-/// Protects every publication of `job`. Returns when all have ended, well or not, or `observer` says that the run is to
-/// stop: what was not complete by then is in no count.
+/// A publication that has ended.
+#[derive(Debug)]
+pub struct Event<'a> {
+    /// The source.
+    pub source: &'a Path,
+    /// The output; `None` if it failed before its name was known.
+    pub output: Option<&'a Path>,
+    /// The source's size in bytes.
+    pub bytes: u64,
+    /// How it ended.
+    pub outcome: Outcome<Protected<'a>>,
+}
+
+/// A publication that was protected. Its key is in the key file.
+#[derive(Debug)]
+pub struct Protected<'a> {
+    /// What was written to the key file.
+    pub record: &'a KeyRecord,
+    /// Entries that were encrypted.
+    pub encrypted: u64,
+    /// Entries that stay readable.
+    pub clear: u64,
+}
+
+/// A run: what its workers and the thread that names outputs share.
+struct Run<'r> {
+    job: &'r Job,
+    plan: &'r Plan,
+    /// The largest first.
+    sources: Vec<&'r Publication>,
+    known: Known<'r>,
+    outputs: Outputs<'r>,
+    workers: &'r Workers<'r>,
+    counts: Counts,
+    ended: &'r (dyn Fn(Event<'_>) + Sync),
+}
+
+impl Run<'_> {
+    /// Counts how a publication ended, and reports it.
+    fn report(&self, source: &Publication, output: Option<&Path>, outcome: Outcome<Protected<'_>>) {
+        match &outcome {
+            // Neither counted nor reported.
+            Outcome::Failed(Error::Library(cipherloom::Error::Stopped)) => return,
+            Outcome::Done(done) => self.counts.count_done(source.size, done.record.protected.size),
+            Outcome::Skipped => self.counts.count_skipped(),
+            Outcome::Failed(error) => self.counts.count_failed(std::slice::from_ref(error)),
+        }
+        self.workers.entry_ended();
+        (self.ended)(Event { source: &source.path, output, bytes: source.size, outcome });
+    }
+}
+
+/// Protects every publication of `job`. Returns when all have ended, or when `observer` stops the run: publications that
+/// are not complete by then get no output, no event and no count. `ended` gets each publication's event, from several
+/// threads.
 ///
 /// # Errors
-/// With the path it is about, if nothing could be started at all: the key file is none or cannot be opened
+/// With its path, if nothing could be started at all: the key file is none or cannot be opened
 /// ([`KeyFile::open`]) or is one of the publications ([`Error::KeyFileIsSource`]), or the output folder cannot be made.
-/// What goes wrong with single publications is
-/// told to `observer` and counted in the summary.
-pub fn run(job: &Job, plan: &Plan, observer: &dyn Observer) -> Result<Summary, (PathBuf, Error)> {
-    let start = Instant::now();
-    let with_keys = |error| (job.key_file.clone(), error);
-    let with_out = |error| (job.out.clone(), error);
+/// [`cipherloom::Error::Internal`] if a thread panicked. What goes wrong with single publications is in their events.
+pub fn run(
+    job: &Job,
+    plan: &Plan,
+    observer: &dyn Observer,
+    ended: &(dyn Fn(Event<'_>) + Sync),
+) -> Result<Report, Error> {
+    let counts = Counts::start();
+    let with_keys = |error: Error| error.at(&job.key_file);
+    let with_out = |error: Error| error.at(&job.out);
     naming::key_file_is_no_source(job).map_err(with_keys)?;
     let mut known = Known::new(job);
     let keys = KeyFile::open_with(&job.key_file, |record| known.add(record)).map_err(with_keys)?;
-    let first_existing = cipherloom::make_folders(&job.out)
+    let first_existing = cipherloom::internal::make_folders(&job.out)
         .map_err(|error| with_out(Error::io("make the output folder", error)))?;
-    let tally = Tally::new(observer);
-    let queue = Queue::new(job, plan);
+    let workers = Workers::new(plan.threads, observer);
+    let mut sources: Vec<&Publication> = job.sources.iter().collect();
+    sources.sort_by_key(|source| std::cmp::Reverse(source.size));
+    let count = sources.len();
+    let run = Run { job, plan, sources, known, outputs: Outputs::new(job), workers: &workers, counts, ended };
     let (to_committer, finished) = channel();
-    let outputs = Outputs::default();
-    let committer = Committer { job, tally: &tally, outputs: &outputs, keys };
     std::thread::scope(|scope| {
-        std::thread::Builder::new()
-            .spawn_scoped(scope, move || committer.work(&finished))
+        let committing = std::thread::Builder::new()
+            .spawn_scoped(scope, || commit(&run, keys, finished))
             .map_err(|error| Error::io("start the thread that names the outputs", error))?;
-        let to_committer = to_committer;
-        let work = || Worker::new(job, plan, &queue, &tally, &known, &outputs, to_committer.clone()).work();
-        cipherloom::on_watched_workers(plan.threads, &work, &|| _ = observer.is_stopped());
-        Ok(())
+        let protecting = Protecting { run: &run, finished: to_committer };
+        let all_ended = workers.run_items(count, &protecting);
+        // The committer ends when nobody can send to it.
+        drop(protecting);
+        committing.join().map_err(|payload| cipherloom::Error::from_panic(&*payload))?;
+        Ok(all_ended?)
     })
     .map_err(with_out)?;
     if job.durable {
         let folders = job.sources.iter().map(|source| source.folder.as_path()).collect::<HashSet<_>>();
         let made = folders.into_iter().filter(|folder| job.out.join(folder).is_dir());
-        cipherloom::sync_folders(&job.out, made, &first_existing).map_err(|error| with_out(error.into()))?;
+        cipherloom::internal::sync_folders(&job.out, made, &first_existing)
+            .map_err(|error| with_out(error.into()))?;
     }
-    Ok(tally.summary(start.elapsed().as_secs_f64()))
+    Ok(run.counts.report())
 }

@@ -1,62 +1,63 @@
 //! Where a book's output goes, and whether it may; and that the key file is neither book nor output.
 
-use super::{Job, Source};
+use super::{Job, Publication};
 use crate::Error;
 use crate::package::Package;
-use cipherloom::{IfExists, Published};
+use cipherloom::internal::engine::lock;
+use cipherloom::{IfExists, internal::Published};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The outputs of a run.
-#[derive(Default)]
-pub(super) struct Outputs {
+pub(super) struct Outputs<'j> {
+    job: &'j Job,
     /// Those that a book was begun for.
     claimed: Mutex<HashSet<PathBuf>>,
     /// Those that are there.
     pub(super) published: Published,
 }
 
-impl Outputs {
-    /// Whether `output` is this run's only one of that name; from now on it is taken.
-    fn claim(&self, output: &Path) -> bool {
-        self.claimed.lock().unwrap_or_else(PoisonError::into_inner).insert(output.to_owned())
+impl<'j> Outputs<'j> {
+    pub(super) fn new(job: &'j Job) -> Outputs<'j> {
+        Outputs { job, claimed: Mutex::default(), published: Published::default() }
+    }
+
+    /// Whether the output of `source` is to be made; an error if it must not.
+    pub(super) fn claim(&self, source: &Publication, output: &Path) -> Result<bool, Error> {
+        let job = self.job;
+        if !lock(&self.claimed).insert(output.to_owned()) {
+            return Err(Error::SameOutput);
+        }
+        if is_same_place(output, &job.key_file) {
+            return Err(Error::KeyFileIsOutput);
+        }
+        let is_source = |there| std::fs::canonicalize(&source.path).is_ok_and(|source| source == there);
+        if std::fs::canonicalize(output).is_ok_and(is_source) {
+            return Err(cipherloom::Error::SameFile.into());
+        }
+        self.check(output)?;
+        // A link to somewhere takes the name as a file does, but is no output of an earlier run.
+        match job.if_exists {
+            IfExists::Overwrite => Ok(true),
+            IfExists::Skip if self.published.finds(&job.out, relative(job, output))? => Ok(false),
+            _ if output.symlink_metadata().is_ok() => Err(cipherloom::Error::OutputExists.into()),
+            _ => Ok(true),
+        }
     }
 
     /// An error if the file system takes `output` for another output of this run.
-    pub(super) fn check(&self, job: &Job, output: &Path) -> Result<(), Error> {
-        Ok(self.published.check(&job.out, relative(job, output))?)
+    pub(super) fn check(&self, output: &Path) -> Result<(), Error> {
+        Ok(self.published.check(&self.job.out, relative(self.job, output))?)
     }
 }
 
 /// The output's path: the source's name with the extension of what it becomes.
-pub(super) fn output_path(job: &Job, source: &Source, package: &Package) -> PathBuf {
+pub(super) fn output_path(job: &Job, source: &Publication, package: &Package) -> PathBuf {
     let mut name = source.path.file_stem().unwrap_or_default().to_owned();
     name.push(".");
     name.push(package.kind.extension());
     job.out.join(&source.folder).join(name)
-}
-
-/// Whether the output is to be made; an error if it must not.
-pub(super) fn has_way(job: &Job, source: &Source, output: &Path, outputs: &Outputs) -> Result<bool, Error> {
-    if !outputs.claim(output) {
-        return Err(Error::SameOutput);
-    }
-    if is_same_place(output, &job.key_file) {
-        return Err(Error::KeyFileIsOutput);
-    }
-    let is_source = |there| std::fs::canonicalize(&source.path).is_ok_and(|source| source == there);
-    if std::fs::canonicalize(output).is_ok_and(is_source) {
-        return Err(cipherloom::Error::SameFile.into());
-    }
-    outputs.check(job, output)?;
-    // A link to somewhere takes the name as a file does, but is no output of an earlier run.
-    match job.if_exists {
-        IfExists::Overwrite => Ok(true),
-        IfExists::Skip if outputs.published.finds(&job.out, relative(job, output))? => Ok(false),
-        _ if output.symlink_metadata().is_ok() => Err(cipherloom::Error::OutputExists.into()),
-        _ => Ok(true),
-    }
 }
 
 /// The output's path below the output folder.

@@ -1,13 +1,11 @@
 //! The plan of a run: how many threads, lanes and bytes of buffer, and why. A pure function of sizes and machine.
 
-use cipherloom::{Backend, Machine};
+use super::Job;
+use cipherloom::machine::Machine;
 use std::num::NonZeroUsize;
 
 /// Bytes of a part that one lane holds at a time.
 pub(super) const PIECE: usize = 64 << 10;
-
-/// The most parts that a worker has in flight.
-pub(super) const MOST_PIECES: usize = 64;
 
 /// Looking at a publication, its folder's entries and its name, in seconds.
 const BOOK_SECONDS: f64 = 300e-6;
@@ -21,6 +19,7 @@ const MOST_THREADS: usize = 256;
 
 /// What would run, and why.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Plan {
     /// Worker threads.
     pub threads: usize,
@@ -33,32 +32,26 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans a run over publications of these `sizes` (bytes) with AES on `backend`; `jobs`: the number of threads
-    /// asked for.
+    /// Plans a job. `threads`: how many to use, instead of as many as the machine gains from.
     #[must_use]
-    pub fn new(
-        sizes: &[u64],
-        machine: &Machine,
-        backend: Backend,
-        jobs: Option<NonZeroUsize>,
-        checksums: bool,
-    ) -> Plan {
+    pub fn new(job: &Job, machine: &Machine, threads: Option<NonZeroUsize>) -> Plan {
+        let backend = job.backend;
         let lanes = backend.lanes();
         let rates = &machine.calibration;
-        let hashing = if checksums { 2.0 / HASH_RATE } else { 0.0 };
+        let hashing = if job.checksums { 2.0 / HASH_RATE } else { 0.0 };
         let per_byte = 1.0 / rates.lanes_bytes_per_second
             + 1.0 / rates.copy_bytes_per_second
             + hashing
             + 1.0 / INFLATE_RATE;
-        let bytes: u64 = sizes.iter().sum();
-        let serial = sizes.len() as f64 * BOOK_SECONDS + bytes as f64 * per_byte;
+        let bytes: u64 = job.sources.iter().map(|source| source.size).sum();
+        let serial = job.sources.len() as f64 * BOOK_SECONDS + bytes as f64 * per_byte;
         let with = |threads: usize| serial / threads as f64 + (threads - 1) as f64 * rates.thread_ns * 1e-9;
         let cores = machine.cores.get();
         let mut reasons = Vec::new();
-        let threads = match jobs {
-            Some(jobs) => {
-                reasons.push(format!("{jobs} threads: as asked for"));
-                jobs.get().min(MOST_THREADS)
+        let threads = match threads {
+            Some(threads) => {
+                reasons.push(format!("{threads} threads: as asked for"));
+                threads.get().min(MOST_THREADS)
             }
             None => {
                 let best =
@@ -82,18 +75,24 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Publication;
     use super::*;
     use cipherloom::machine::Calibration;
+    use std::path::PathBuf;
 
     #[test]
     fn one_small_book_takes_one_thread_and_a_catalogue_takes_all() {
         let mut machine = Machine::detect(Calibration::default());
         machine.cores = NonZeroUsize::new(4).unwrap();
-        let threads = |sizes: &[u64]| Plan::new(sizes, &machine, Backend::Soft, None, true).threads;
+        let job = |sizes: &[u64]| {
+            let source =
+                |&size: &u64| Publication { path: "a".into(), size, folder: PathBuf::new(), root: None };
+            Job::new(sizes.iter().map(source).collect(), "out", "keys")
+        };
+        let threads = |sizes: &[u64]| Plan::new(&job(sizes), &machine, None).threads;
         assert_eq!(threads(&[10_000]), 1);
         assert_eq!(threads(&[1 << 20; 500]), 4);
         assert_eq!(threads(&[300 << 20]), 4);
-        let asked = Plan::new(&[1], &machine, Backend::Soft, NonZeroUsize::new(3), false);
-        assert_eq!(asked.threads, 3);
+        assert_eq!(Plan::new(&job(&[1]), &machine, NonZeroUsize::new(3)).threads, 3);
     }
 }

@@ -1,8 +1,8 @@
 //! Which publications a run is about: those named, and those found in folders.
 
-use super::Source;
+use super::Publication;
 use crate::Error;
-use cipherloom::{Selection, Tree};
+use cipherloom::internal::{Selection, Tree};
 use std::path::{Path, PathBuf};
 
 /// Extensions of publications, for those found in folders; what is named is taken whatever its name.
@@ -10,9 +10,9 @@ const EXTENSIONS: [&str; 7] = ["epub", "webpub", "audiobook", "divina", "lpf", "
 
 /// The publications, and how many other files were passed over in folders.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundPublications {
     /// The publications.
-    pub sources: Vec<Source>,
+    pub sources: Vec<Publication>,
     /// Files in folders that are none, by their extension.
     pub passed_over: u64,
     /// Folders and files that could not be looked at, with the reason.
@@ -24,8 +24,8 @@ pub struct Found {
 /// # Errors
 /// With its path: the only one named cannot be listed, or `out` lies in a folder that is searched
 /// ([`Error::NestedOutput`]).
-pub fn find(named: &[PathBuf], out: &Path) -> Result<Found, (PathBuf, Error)> {
-    let mut found = Found::default();
+pub fn find(named: &[PathBuf], out: &Path) -> Result<FoundPublications, Error> {
+    let mut found = FoundPublications::default();
     for named_path in named {
         let tree = match Tree::list(named_path, &Selection::default()) {
             Ok(tree) => tree,
@@ -33,24 +33,22 @@ pub fn find(named: &[PathBuf], out: &Path) -> Result<Found, (PathBuf, Error)> {
                 found.unlisted.push((named_path.clone(), error));
                 continue;
             }
-            Err(error) => return Err((named_path.clone(), error.into())),
+            Err(error) => return Err(Error::from(error).at(named_path)),
         };
         if !tree.is_single_file && lies_in(out, named_path) {
-            return Err((named_path.clone(), Error::NestedOutput));
+            return Err(Error::NestedOutput.at(named_path));
         }
         for entry in &tree.entries {
-            if !tree.is_single_file && !is_publication(Path::new(&entry.name)) {
+            let (path, folder, root) = if tree.is_single_file {
+                (named_path.clone(), PathBuf::new(), None)
+            } else if is_publication(Path::new(&entry.name)) {
+                let folder = tree.directories[entry.directory as usize].path.clone();
+                (named_path.join(&folder).join(&entry.name), folder, Some(named_path.clone()))
+            } else {
                 found.passed_over += 1;
                 continue;
-            }
-            let folder = &tree.directories[entry.directory as usize].path;
-            let folder = if tree.is_single_file { PathBuf::new() } else { folder.clone() };
-            let path = match tree.is_single_file {
-                true => named_path.clone(),
-                false => named_path.join(&folder).join(&entry.name),
             };
-            let root = (!tree.is_single_file).then(|| named_path.clone());
-            found.sources.push(Source { path, size: entry.size, folder, root });
+            found.sources.push(Publication { path, size: entry.size, folder, root });
         }
         found.unlisted.extend(tree.unlisted.into_iter().map(|unlisted| (unlisted.path, unlisted.error)));
     }

@@ -1,107 +1,89 @@
 //! A worker: opens books, and takes their parts until none is left.
 
-use super::Job;
-use super::book::{Begun, Book, Work};
+use super::Run;
+use super::book::{Book, BookStep};
 use super::checksum::{self, ReadBack};
 use super::committer::Finished;
-use super::deflation::Deflation;
-use super::event::{Event, Outcome, Tally};
 use super::fill::Scratch;
-use super::known::Known;
 use super::lane::Lane;
-use super::naming::Outputs;
-use super::plan::{MOST_PIECES, PIECE, Plan};
-use super::queue::{Queue, Survey, Task};
-use super::round::{Arena, encrypt};
+use super::plan::PIECE;
 use crate::Error;
-use crate::container::Inflation;
+use crate::container::Verifier;
 use crate::package::Coding;
-use std::sync::Arc;
+use crate::report::Outcome;
+use cipherloom::Observer;
+use cipherloom::internal::engine::{CbcPiece, Items, MOST_PIECES, encrypt_pieces};
+use flate2::{Compress, Compression};
 use std::sync::mpsc::Sender;
 use zeroize::Zeroize;
 
-pub(super) struct Worker<'r, 'j> {
-    job: &'j Job,
-    queue: &'r Queue<'j>,
-    tally: &'r Tally<'r>,
-    known: &'r Known,
-    outputs: &'r Outputs,
+/// The workers' queue. Its items are the publications.
+pub(super) struct Protecting<'r> {
+    pub(super) run: &'r Run<'r>,
+    pub(super) finished: Sender<Finished>,
+}
+
+impl<'r> Items for Protecting<'r> {
+    type Item = Box<Book>;
+    type Worker = Worker<'r>;
+
+    fn start_worker(&self) -> Worker<'r> {
+        Worker {
+            run: self.run,
+            finished: self.finished.clone(),
+            arena: Arena::new(self.run.plan.buffer_len),
+            lanes: (0..MOST_PIECES).map(|_| None).collect(),
+            scratch: Scratch::default(),
+            read_back: ReadBack::new(self.run.workers),
+            verifiers: Vec::new(),
+            deflations: Vec::new(),
+        }
+    }
+
+    fn open_item(&self, index: usize, worker: &mut Worker<'r>) -> Option<Box<Book>> {
+        let source = self.run.sources[index];
+        let mut output = None;
+        let outcome = match Book::begin(self.run, source, &mut output, &mut worker.read_back) {
+            Ok(Some(book)) => return Some(Box::new(book)),
+            Ok(None) => Outcome::Skipped,
+            Err(error) => Outcome::Failed(error),
+        };
+        self.run.report(source, output.as_deref(), outcome);
+        None
+    }
+
+    fn untaken_parts(&self, book: &Box<Book>) -> usize {
+        book.untaken()
+    }
+
+    fn work_on(&self, book: &Box<Book>, helpers: usize, worker: &mut Worker<'r>) {
+        // An even share of what is left, but enough to fill the AES unit half.
+        let share = match helpers {
+            1 => MOST_PIECES,
+            helpers => book.untaken().div_ceil(helpers).clamp(4, MOST_PIECES),
+        };
+        worker.advance(book, share);
+    }
+}
+
+pub(super) struct Worker<'r> {
+    run: &'r Run<'r>,
     finished: Sender<Finished>,
     arena: Arena,
     lanes: Vec<Option<Lane>>,
     scratch: Scratch,
     /// For reading outputs back.
     read_back: ReadBack<'r>,
-    header: Vec<u8>,
     /// States of inflate and deflate that no lane uses.
-    inflations: Vec<Inflation>,
-    deflations: Vec<Deflation>,
+    verifiers: Vec<Verifier>,
+    deflations: Vec<Compress>,
 }
 
-impl<'r, 'j> Worker<'r, 'j> {
-    pub(super) fn new(
-        job: &'j Job,
-        plan: &Plan,
-        queue: &'r Queue<'j>,
-        tally: &'r Tally<'r>,
-        known: &'r Known,
-        outputs: &'r Outputs,
-        finished: Sender<Finished>,
-    ) -> Worker<'r, 'j> {
-        Worker {
-            job,
-            queue,
-            tally,
-            known,
-            outputs,
-            finished,
-            arena: Arena::new(plan.buffer_len),
-            lanes: (0..MOST_PIECES).map(|_| None).collect(),
-            scratch: Scratch::default(),
-            read_back: ReadBack::new(tally.observer),
-            header: Vec::new(),
-            inflations: Vec::new(),
-            deflations: Vec::new(),
-        }
-    }
-
-    pub(super) fn work(&mut self) {
-        let observer = self.tally.observer;
-        while let Some(task) = self.queue.take(&|| observer.is_stopped()) {
-            match task {
-                Task::Open(survey) => {
-                    if let Some(book) = self.open(survey) {
-                        let share = self.queue.share_of_opener(&book);
-                        self.advance(&book, share);
-                    }
-                }
-                Task::Help(book, share) => self.advance(&book, share),
-            }
-        }
-    }
-
-    /// Looks at a publication; `None` if that was its end.
-    fn open(&mut self, survey: Survey<'_, '_>) -> Option<Arc<Book>> {
-        let source = survey.source;
-        let begun = Book::begin(self.job, source, self.outputs, self.known, &mut self.read_back);
-        let tell = |output: Option<&std::path::Path>, outcome| {
-            self.tally.tell(&Event { source: &source.path, output, bytes: source.size, outcome });
-            None
-        };
-        let book = match begun {
-            Ok(Begun::Book(book)) => Some(Arc::new(*book)),
-            Ok(Begun::Skipped(output)) => tell(Some(&output), Outcome::Skipped),
-            Err((error, output)) => tell(output.as_deref(), Outcome::Failed(&error)),
-        };
-        survey.end(book.as_ref());
-        book
-    }
-
+impl Worker<'_> {
     /// Takes parts of a book until none is left to take, with up to `share` in flight.
     fn advance(&mut self, book: &Book, share: usize) {
         loop {
-            let filled = self.fill(book, share);
-            let Some(filled) = filled else { return };
+            let Some(filled) = self.fill(book, share) else { return };
             self.arena.used_to(filled);
             encrypt(book, &mut self.arena.aligned()[..filled], &mut self.lanes[..share]);
             for slot in 0..share {
@@ -112,7 +94,7 @@ impl<'r, 'j> Worker<'r, 'j> {
 
     /// Fills a piece for each lane; returns up to where the buffer is used, `None` if nothing is in flight.
     fn fill(&mut self, book: &Book, share: usize) -> Option<usize> {
-        if self.tally.observer.is_stopped() {
+        if self.run.workers.is_stopped() {
             book.fail(cipherloom::Error::Stopped.into());
         }
         let mut filled = 0;
@@ -140,7 +122,7 @@ impl<'r, 'j> Worker<'r, 'j> {
                 Ok(len) => {
                     lane.filled(book, buffer, start, len);
                     filled = lane.body.end;
-                    self.tally.observer.advanced(len as u64);
+                    self.run.workers.advanced(len as u64);
                 }
                 Err(error) => self.end(book, slot, Err(error)),
             }
@@ -151,48 +133,33 @@ impl<'r, 'j> Worker<'r, 'j> {
     /// The next part of the book; what is no part is done at once.
     fn next_lane(&mut self, book: &Book) -> Option<Lane> {
         loop {
-            let part = match book.take()? {
-                Work::Part(part) if !book.has_failed() => part,
-                Work::SourceChecksum if !book.has_failed() => {
-                    match checksum::of_source(book.package.source(), &mut self.read_back) {
-                        Ok(sha256) => book.source_hashed(sha256),
-                        Err(error) => book.fail(error),
-                    }
-                    self.end_one(book);
-                    continue;
-                }
-                Work::Part(_) | Work::SourceChecksum => {
-                    self.end_one(book);
-                    continue;
+            let done = match book.take()? {
+                _ if book.has_failed() => Ok(()),
+                BookStep::Part(part) => match self.begin_lane(book, part) {
+                    Ok(lane) => return Some(lane),
+                    Err(error) => Err(error),
+                },
+                BookStep::SourceChecksum => {
+                    let sha256 = checksum::of_source(book.package.source(), &mut self.read_back);
+                    sha256.map(|sha256| book.source_hashed(sha256))
                 }
             };
-            match Lane::begin(book, part) {
-                Ok(mut lane) => {
-                    self.equip(book, &mut lane);
-                    return Some(lane);
-                }
-                Err(error) => {
-                    book.fail(error);
-                    self.end_one(book);
-                }
-            }
+            self.end_step(book, done);
         }
     }
 
-    /// Lends a lane the states that it needs.
-    fn equip(&mut self, book: &Book, lane: &mut Lane) {
-        let entry = book.package.entry(&book.package.parts[lane.part]);
-        if lane.needs_inflation(entry) {
-            let mut inflation = self.inflations.pop().unwrap_or_default();
-            inflation.restart();
-            lane.inflation = Some(Box::new(inflation));
-        }
+    /// A lane with the states that it needs.
+    fn begin_lane(&mut self, book: &Book, part: usize) -> Result<Lane, Error> {
+        let mut verifier = self.verifiers.pop().unwrap_or_default();
+        verifier.restart();
+        let mut lane = Lane::begin(book, part, verifier)?;
         if lane.coding == Coding::Deflated {
-            let new = || Deflation::new(self.job.level);
+            let new = || Compress::new(Compression::new(self.run.job.level), false);
             let mut deflation = self.deflations.pop().unwrap_or_else(new);
-            deflation.restart();
-            lane.deflation = Some(Box::new(deflation));
+            deflation.reset();
+            lane.deflation = Some(deflation);
         }
+        Ok(lane)
     }
 
     fn write(&mut self, book: &Book, slot: usize) {
@@ -200,51 +167,86 @@ impl<'r, 'j> Worker<'r, 'j> {
         if lane.body.is_empty() && !lane.is_last {
             return;
         }
-        let written = lane.write(book, self.arena.aligned(), &mut self.header);
-        match written {
-            Ok(None) => {}
-            Ok(Some((place, crc32))) => {
-                let part = lane.part;
-                let ended = book.part_ended(part, place, crc32, &mut self.read_back);
-                self.end(book, slot, ended);
-            }
-            Err(error) => self.end(book, slot, Err(error)),
-        }
+        let ended = match lane.write(book, self.arena.aligned()) {
+            Ok(None) => return,
+            Ok(Some(record)) => book.part_ended(lane.part, record, &mut self.read_back),
+            Err(error) => Err(error),
+        };
+        self.end(book, slot, ended);
     }
 
     /// A part has ended, well or not.
     fn end(&mut self, book: &Book, slot: usize, result: Result<(), Error>) {
         if let Some(lane) = self.lanes[slot].take() {
-            self.inflations.extend(lane.inflation.map(|inflation| *inflation));
-            self.deflations.extend(lane.deflation.map(|deflation| *deflation));
+            self.verifiers.push(lane.verifier);
+            self.deflations.extend(lane.deflation);
         }
+        self.end_step(book, result);
+    }
+
+    /// A step of a book has ended; who ends the last one finishes the book.
+    fn end_step(&mut self, book: &Book, result: Result<(), Error>) {
         if let Err(error) = result {
             book.fail(error);
         }
-        self.end_one(book);
-    }
-
-    /// One thing of a book has ended; who ends the last one finishes the book.
-    fn end_one(&mut self, book: &Book) {
-        if !book.end_one() {
+        if !book.end_step() {
             return;
         }
         match book.finish(&mut self.read_back) {
             // The committer goes on until every worker has ended.
             Ok(finished) => self.finished.send(finished).expect("the committer outlives the workers"),
-            Err(error) => self.tally.tell(&Event {
-                source: &book.source.path,
-                output: Some(&book.output),
-                bytes: book.source.size,
-                outcome: Outcome::Failed(&error),
-            }),
+            Err(error) => self.run.report(&book.source, Some(&book.output), Outcome::Failed(error)),
         }
     }
 }
 
-impl Drop for Worker<'_, '_> {
+impl Drop for Worker<'_> {
     fn drop(&mut self) {
         self.scratch.input.zeroize();
         self.scratch.window.zeroize();
     }
+}
+
+/// Where a line of the cache begins: buffers that the system copies to begin there.
+const ALIGNMENT: usize = 64;
+
+/// The bytes that lanes are filled in; made once a worker, wiped at its end.
+struct Arena {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+impl Arena {
+    fn new(len: usize) -> Arena {
+        // Zeroed memory from the system is not touched before it is used.
+        Arena { bytes: vec![0; len + ALIGNMENT], used: 0 }
+    }
+
+    /// All of it, the first byte aligned.
+    fn aligned(&mut self) -> &mut [u8] {
+        let start = self.bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        let len = self.bytes.len() - ALIGNMENT;
+        &mut self.bytes[start..start + len]
+    }
+
+    /// Up to here it has been used.
+    fn used_to(&mut self, end: usize) {
+        self.used = self.used.max(end);
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        let used = (self.used + ALIGNMENT).min(self.bytes.len());
+        self.bytes[..used].zeroize();
+    }
+}
+
+/// Encrypts every lane's body in place. The bodies are in the buffer in the order of the lanes.
+fn encrypt(book: &Book, buffer: &mut [u8], lanes: &mut [Option<Lane>]) {
+    let active = lanes.iter_mut().flatten().filter(|lane| lane.is_encrypted && !lane.body.is_empty());
+    encrypt_pieces(
+        buffer,
+        active.map(|lane| CbcPiece { aes: &book.aes, chain: &mut lane.chain, body: lane.body.clone() }),
+    );
 }

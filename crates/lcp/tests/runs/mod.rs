@@ -1,8 +1,11 @@
 //! Runs over publications in a folder of their own, and what came of them.
 
-use cipherloom::{IfExists, Machine, machine::Calibration};
-use cipherloom_lcp::protect::{Event, Identity, Job, Observer, Outcome, Plan, Source, Summary, run};
-use cipherloom_lcp::{Error, KeyFile, KeyRecord};
+use cipherloom::{
+    machine::{Calibration, Machine},
+    report::Unobserved,
+};
+use cipherloom_lcp::protect::{Event, Job, Plan, Publication, run};
+use cipherloom_lcp::{Error, KeyFile, KeyRecord, Outcome, Report};
 use std::collections::HashMap;
 use std::fs;
 use std::num::NonZeroUsize;
@@ -25,7 +28,7 @@ pub struct Run {
     pub folder: TempDir,
     pub out: TempDir,
     pub ended: HashMap<String, Ended>,
-    pub summary: Summary,
+    pub summary: Report,
     pub key_file: PathBuf,
 }
 
@@ -40,23 +43,19 @@ impl Run {
     }
 }
 
-struct Collect<'c> {
-    folder: &'c Path,
-    ended: Mutex<HashMap<String, Ended>>,
-}
-
-impl Observer for Collect<'_> {
-    fn advanced(&self, _bytes: u64) {}
-
-    fn ended(&self, event: &Event<'_>) {
-        let name = event.source.strip_prefix(self.folder).unwrap().to_string_lossy().into_owned();
-        let ended = match &event.outcome {
-            Outcome::Done { .. } => Ended::Done(event.output.unwrap().to_owned()),
+/// Runs a job; how each source below `folder` ended, by its name.
+fn run_in(folder: &Path, job: &Job, plan: &Plan) -> Result<(Report, HashMap<String, Ended>), Error> {
+    let all = Mutex::new(HashMap::new());
+    let summary = run(job, plan, &Unobserved, &|event: Event<'_>| {
+        let name = event.source.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+        let ended = match event.outcome {
+            Outcome::Done(_) => Ended::Done(event.output.unwrap().to_owned()),
             Outcome::Skipped => Ended::Skipped,
             Outcome::Failed(error) => Ended::Failed(error.to_string()),
         };
-        assert!(self.ended.lock().unwrap().insert(name, ended).is_none(), "told twice");
-    }
+        assert!(all.lock().unwrap().insert(name, ended).is_none(), "reported twice");
+    })?;
+    Ok((summary, all.into_inner().unwrap()))
 }
 
 /// The number of threads that the chores ask for, or two.
@@ -78,50 +77,25 @@ pub fn protect_with(books: &[(&str, Vec<u8>)], out: Option<&Path>, change: impl 
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
-        sources.push(Source { path, size: content.len() as u64, folder: PathBuf::new(), root: None });
+        sources.push(Publication { path, size: content.len() as u64, folder: PathBuf::new(), root: None });
     }
-    let machine = Machine::detect(Calibration::default());
     let key_file = folder.path().join("keys.json");
-    let mut job = Job {
-        sources,
-        out: out.unwrap_or(new_out.path()).to_owned(),
-        key_file: key_file.clone(),
-        if_exists: IfExists::Fail,
-        checksums: true,
-        durable: false,
-        level: 6,
-        backend: machine.backend,
-        identity: Identity::default(),
-    };
+    let mut job = Job::new(sources, out.unwrap_or(new_out.path()), &key_file);
     change(&mut job);
-    let collect = Collect { folder: folder.path(), ended: Mutex::default() };
-    let summary = run(&job, &planned(&job, &machine), &collect).unwrap();
-    let ended = collect.ended.into_inner().unwrap();
+    let (summary, ended) = run_in(folder.path(), &job, &planned(&job)).unwrap();
     assert_eq!(ended.len(), books.len(), "every book is told once");
     Run { folder, out: new_out, ended, summary, key_file }
 }
 
-fn planned(job: &Job, machine: &Machine) -> Plan {
-    let sizes: Vec<u64> = job.sources.iter().map(|source| source.size).collect();
-    Plan::new(&sizes, machine, job.backend, Some(threads()), job.checksums)
+fn planned(job: &Job) -> Plan {
+    Plan::new(job, &Machine::detect(Calibration::default()), Some(threads()))
 }
 
 /// A run over one book that may not even start.
 #[allow(dead_code, reason = "each test looks at its own part")]
-pub fn try_protect(book: &Path, key_file: &Path, out: &Path) -> Result<Summary, (PathBuf, Error)> {
-    let machine = Machine::detect(Calibration::default());
+pub fn try_protect(book: &Path, key_file: &Path, out: &Path) -> Result<Report, Error> {
     let size = fs::metadata(book).unwrap().len();
-    let job = Job {
-        sources: vec![Source { path: book.to_owned(), size, folder: PathBuf::new(), root: None }],
-        out: out.to_owned(),
-        key_file: key_file.to_owned(),
-        if_exists: IfExists::Fail,
-        checksums: true,
-        durable: false,
-        level: 6,
-        backend: machine.backend,
-        identity: Identity::default(),
-    };
-    let collect = Collect { folder: book.parent().unwrap(), ended: Mutex::default() };
-    run(&job, &planned(&job, &machine), &collect)
+    let source = Publication { path: book.to_owned(), size, folder: PathBuf::new(), root: None };
+    let job = Job::new(vec![source], out, key_file);
+    run_in(book.parent().unwrap(), &job, &planned(&job)).map(|(report, _)| report)
 }

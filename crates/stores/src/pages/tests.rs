@@ -1,9 +1,9 @@
 //! Listings of a million objects that nobody has: how far listing runs ahead, and what it makes of folders' markers.
 
 use super::*;
-use crate::bucket::Access;
-use crate::location::Scheme;
+use crate::place::Access;
 use async_trait::async_trait;
+use cipherloom::internal::location::Scheme;
 use object_store::path::Path as Key;
 use object_store::{ListResult, Result};
 use tokio::sync::mpsc;
@@ -81,7 +81,7 @@ async fn farthest_ahead(folders: u64, each: u64) -> u64 {
     let (sender, mut receiver) = mpsc::channel(AHEAD);
     let feeder = tokio::spawn({
         let pages = Arc::clone(&pages);
-        async move { pages.feed(&sender).await }
+        async move { pages.feed(sender).await }
     });
     let (mut taken, mut farthest) = (0, 0);
     while let Some(found) = receiver.recv().await {
@@ -91,8 +91,8 @@ async fn farthest_ahead(folders: u64, each: u64) -> u64 {
     }
     feeder.await.unwrap();
     assert_eq!(taken, folders * each);
-    assert_eq!(pages.counts().objects.load(Ordering::Relaxed), taken);
-    assert!(pages.counts().is_complete.load(Ordering::Relaxed));
+    assert_eq!(pages.counts.objects.load(Ordering::Relaxed), taken);
+    assert!(pages.counts.is_complete.load(Ordering::Relaxed));
     farthest
 }
 
@@ -115,8 +115,8 @@ fn a_run_that_ends_early_ends_the_listing() {
         let pages = Pages::open(bucket, Selection::default()).await.unwrap();
         let (sender, receiver) = mpsc::channel(AHEAD);
         drop(receiver);
-        pages.feed(&sender).await;
-        assert!(!pages.counts().is_complete.load(Ordering::Relaxed));
+        pages.feed(sender).await;
+        assert!(!pages.counts.is_complete.load(Ordering::Relaxed));
         assert!(synthetic.given.load(Ordering::Relaxed) <= PAGE * LISTS as u64);
     });
 }

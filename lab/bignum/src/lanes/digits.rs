@@ -1,18 +1,18 @@
 //! Between 32-bit words and 28-bit digits, both little-endian: eight digits are seven words.
 
 /// Bits of a digit.
-pub(super) const BITS: u32 = 28;
+pub(crate) const BITS: u32 = 28;
 /// The largest digit.
-pub(super) const DIGIT: u32 = (1 << BITS) - 1;
+pub(crate) const DIGIT: u32 = (1 << BITS) - 1;
 
 /// How many digits hold so many words.
-pub(super) fn count(words: usize) -> usize {
+pub(crate) fn count(words: usize) -> usize {
     (words * 32).div_ceil(BITS as usize)
 }
 
 /// Writes the digits of `words` to the front of `digits`, which has room for [`count`] of them.
 #[inline(always)]
-pub(super) fn split(words: &[u32], digits: &mut [u32]) {
+pub(crate) fn split(words: &[u32], digits: &mut [u32]) {
     let groups = words.chunks_exact(7);
     let rest = groups.remainder();
     let (whole, tail) = digits.split_at_mut(words.len() / 7 * 8);
@@ -39,7 +39,7 @@ pub(super) fn split(words: &[u32], digits: &mut [u32]) {
 
 /// Puts a stream of digits together to words. `next` gives the digits, lowest first.
 #[inline(always)]
-pub(super) fn join(mut next: impl FnMut() -> u32, words: &mut [u32]) {
+pub(crate) fn join(mut next: impl FnMut() -> u32, words: &mut [u32]) {
     let (mut bits, mut held) = (0u64, 0u32);
     for word in words {
         while held < 32 {

@@ -7,7 +7,7 @@
 //! same way). The code is ordinary loops over arrays of constant length, compiled by the `pulp` crate once for each vector
 //! width and chosen when the program runs.
 
-mod digits;
+pub(crate) mod digits;
 mod product;
 
 use product::Digits;

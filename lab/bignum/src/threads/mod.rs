@@ -10,7 +10,7 @@ mod spawned;
 pub use pool::Pool;
 pub use spawned::Spawned;
 
-use crate::method::{Method, Part};
+use crate::method::{Method, Part, Sums};
 
 /// A way to run the parts of a product.
 pub trait Threads {
@@ -24,7 +24,7 @@ pub trait Threads {
     ///
     /// # Panics
     /// If the lengths are not n, n and 2n words with n from 1 to [`MOST_WORDS`](crate::MOST_WORDS).
-    fn multiply(&mut self, method: Method, a: &[u32], b: &[u32], product: &mut [u32]);
+    fn multiply(&mut self, method: Method, sums: Sums, a: &[u32], b: &[u32], product: &mut [u32]);
 }
 
 /// No thread but the caller's; computes as many parts as `threads` would.
@@ -51,12 +51,12 @@ impl Threads for Alone {
         1
     }
 
-    fn multiply(&mut self, method: Method, a: &[u32], b: &[u32], product: &mut [u32]) {
+    fn multiply(&mut self, method: Method, sums: Sums, a: &[u32], b: &[u32], product: &mut [u32]) {
         crate::check_lengths(a, b, product);
         let count = method.parts(self.threads);
         self.parts.resize_with(count, Part::default);
         for (index, part) in self.parts.iter_mut().enumerate() {
-            method.compute(a, b, index, count, part);
+            method.compute(sums, a, b, index, count, part);
         }
         method.join(self.parts.iter(), product);
     }

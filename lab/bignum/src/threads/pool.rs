@@ -5,7 +5,7 @@
 
 use super::Threads;
 use super::rounds::{Rounds, SPINS, lock};
-use crate::method::{Method, Part};
+use crate::method::{Method, Part, Sums};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 /// Persistent workers that spin for some tens of microseconds after each product, then park.
@@ -21,6 +21,7 @@ struct State {
 struct Operands {
     threads: usize,
     method: Method,
+    sums: Sums,
     a: Vec<u32>,
     b: Vec<u32>,
 }
@@ -48,8 +49,13 @@ impl Pool {
     fn start(threads: usize, spins: usize, begin: fn(usize)) -> Pool {
         let threads = threads.max(1);
         let parts = (0..threads.max(Method::TwoHalves.parts(threads))).map(|_| Mutex::default()).collect();
-        let product =
-            RwLock::new(Operands { threads, method: Method::Columns, a: Vec::new(), b: Vec::new() });
+        let product = RwLock::new(Operands {
+            threads,
+            method: Method::Columns,
+            sums: Sums::Plain,
+            a: Vec::new(),
+            b: Vec::new(),
+        });
         Pool { rounds: Rounds::new(threads, spins, State { product, parts }, State::work, begin) }
     }
 }
@@ -62,7 +68,8 @@ impl State {
         let threads = operands.threads;
         let count = operands.method.parts(threads);
         for part in (index..count).step_by(threads) {
-            operands.method.compute(&operands.a, &operands.b, part, count, &mut lock(&self.parts[part]));
+            let Operands { method, sums, a, b, .. } = &*operands;
+            method.compute(*sums, a, b, part, count, &mut lock(&self.parts[part]));
         }
     }
 }
@@ -76,11 +83,11 @@ impl Threads for Pool {
         self.rounds.threads()
     }
 
-    fn multiply(&mut self, method: Method, a: &[u32], b: &[u32], product: &mut [u32]) {
+    fn multiply(&mut self, method: Method, sums: Sums, a: &[u32], b: &[u32], product: &mut [u32]) {
         crate::check_lengths(a, b, product);
         {
             let mut operands = self.rounds.state().product.write().unwrap_or_else(PoisonError::into_inner);
-            operands.method = method;
+            (operands.method, operands.sums) = (method, sums);
             operands.a.clear();
             operands.a.extend_from_slice(a);
             operands.b.clear();

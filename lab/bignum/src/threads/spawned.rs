@@ -2,7 +2,7 @@
 //! runtime kept no team, and the upper bound of what starting threads costs.
 
 use super::Threads;
-use crate::method::{Method, Part};
+use crate::method::{Method, Part, Sums};
 
 /// Spawns a thread for each part but the first, for each product.
 #[derive(Debug)]
@@ -28,16 +28,16 @@ impl Threads for Spawned {
         self.threads
     }
 
-    fn multiply(&mut self, method: Method, a: &[u32], b: &[u32], product: &mut [u32]) {
+    fn multiply(&mut self, method: Method, sums: Sums, a: &[u32], b: &[u32], product: &mut [u32]) {
         crate::check_lengths(a, b, product);
         let count = method.parts(self.threads);
         self.parts.resize_with(count, Part::default);
         let (own, others) = self.parts.split_first_mut().expect("there is at least one part");
         std::thread::scope(|scope| {
             for (index, part) in others.iter_mut().enumerate() {
-                scope.spawn(move || method.compute(a, b, index + 1, count, part));
+                scope.spawn(move || method.compute(sums, a, b, index + 1, count, part));
             }
-            method.compute(a, b, 0, count, own);
+            method.compute(sums, a, b, 0, count, own);
         });
         method.join(self.parts.iter(), product);
     }

@@ -1,26 +1,13 @@
-//! Contestants: a pass over the entries in this process, or a library behind the C program.
+//! Contestants in this process: a pass over the entries, and the AES unit on registers alone.
 
 use super::libraries::Pass;
 use super::workload::{Cell, Entries};
-use crate::external::{Server, Source, number};
 use crate::measure::{Contestant, Stopwatch};
 use crate::record::{Clock, Sample};
+use cipherloom_kernels::{Aes, Backend};
 use std::cell::RefCell;
-use std::path::Path;
-use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-
-/// The libraries in C.
-pub(super) const PROGRAM: Source = Source {
-    name: "ciphers",
-    text: include_str!("../../../peers/ciphers.c"),
-    flags: &["-DWITH_IPSEC_MB", "-lIPSec_MB", "-lcrypto"],
-    packages: "gcc, libssl-dev and (on x86-64) libipsec-mb-dev",
-};
-
-/// The same where intel-ipsec-mb is missing.
-pub(super) const WITHOUT_IPSEC_MB: Source = Source { flags: &["-lcrypto"], ..PROGRAM };
 
 /// A cipher in this process. All share one set of entries, so that caches serve all alike.
 pub(super) struct InProcess {
@@ -51,115 +38,41 @@ impl Contestant for InProcess {
     }
 }
 
-/// A library behind the C program, which several contestants share.
-pub(super) struct Peer {
-    pub(super) server: Rc<RefCell<Server>>,
-    pub(super) library: &'static str,
-    pub(super) cell: Cell,
-    pub(super) turn: Duration,
+/// A backend's AES unit on registers alone, in turns with those that it bounds. Its result is that of the backend itself: the
+/// same instructions over the entries.
+pub(super) struct Unit {
+    aes: Aes,
+    blocks: usize,
+    checked: InProcess,
 }
 
-impl Peer {
-    fn question(&self, verb: &str) -> String {
-        use super::workload::Mode;
-        let Cell { mode, key_bits, size } = self.cell;
-        let name = match mode {
-            Mode::Ecb => "ecb",
-            Mode::Ctr => "ctr",
-            Mode::CbcDecrypt => "cbc-decrypt",
-            Mode::Gcm => "gcm",
-            Mode::CbcEncryptOne | Mode::CbcEncryptLanes | Mode::CbcEncryptUneven => "cbc-encrypt",
-        };
-        let spread = u8::from(mode.is_uneven());
-        format!("{verb} {} {name} {key_bits} {size} {} {spread}", self.library, self.cell.entries())
+/// Passes over the registers that are timed at once: some microseconds.
+const PASSES: usize = 1000;
+
+impl Unit {
+    pub(super) fn new(backend: Backend, checked: InProcess) -> anyhow::Result<Unit> {
+        let aes = Aes::new(&[7; 16], backend)?;
+        let blocks = aes.unit_bound_encrypt(PASSES);
+        Ok(Unit { aes, blocks, checked })
+    }
+
+    /// Of one repeat.
+    pub(super) fn bytes(&self) -> u64 {
+        16 * self.blocks as u64
     }
 }
 
-impl Contestant for Peer {
+impl Contestant for Unit {
     fn result(&mut self) -> anyhow::Result<Vec<u8>> {
-        let mut server = self.server.borrow_mut();
-        let answer = server.ask(&self.question("result"))?;
-        server.bytes(number(&answer, "bytes")? as usize)
+        self.checked.result()
     }
 
     fn turn(&mut self) -> anyhow::Result<Sample> {
-        let question = format!("{} {}", self.question("time"), self.turn.as_millis().max(1));
-        let answer = self.server.borrow_mut().ask(&question)?;
-        Ok(Sample {
-            wall_ns: number(&answer, "wall")?,
-            cpu_ns: number(&answer, "cpu")?,
-            repeats: number(&answer, "passes")?,
-        })
-    }
-}
-
-/// What OpenSSL is to believe that the processor lacks (OPENSSL_ia32cap(3)): AES instructions and carry-less products;
-/// or everything, which leaves the table-driven code of its early years.
-const MASKS: [(&str, Option<&str>); 3] = [
-    ("openssl", None),
-    ("openssl, vector permutations", Some("~0x200000200000000")),
-    ("openssl, tables", Some("0:0")),
-];
-
-/// The running C programs.
-pub(super) struct Peers {
-    servers: Vec<(&'static str, Rc<RefCell<Server>>)>,
-    /// Versions of the libraries.
-    pub(super) versions: Vec<(String, String)>,
-}
-
-impl Peers {
-    /// Starts the program, once for each thing that OpenSSL is to believe.
-    ///
-    /// # Errors
-    /// If it does not start.
-    pub(super) fn start(program: &Path) -> anyhow::Result<Peers> {
-        let mut servers = Vec::new();
-        for (name, mask) in MASKS {
-            let mut command = Command::new(program);
-            if let Some(mask) = mask {
-                command.env("OPENSSL_ia32cap", mask);
-            }
-            servers.push((name, Rc::new(RefCell::new(Server::start("the ciphers in C", &mut command)?))));
+        let (watch, start, mut passes) = (Stopwatch::start(Clock::Thread), Instant::now(), 0);
+        while passes == 0 || start.elapsed() < self.checked.turn {
+            self.aes.unit_bound_encrypt(PASSES);
+            passes += 1;
         }
-        let answer = servers[0].1.borrow_mut().ask("version")?;
-        let version = |name: &str| (name.to_owned(), answer[name].as_str().unwrap_or_default().to_owned());
-        Ok(Peers { servers, versions: vec![version("openssl"), version("ipsec_mb")] })
-    }
-
-    /// The libraries that do `cell`.
-    pub(super) fn all(&self, cell: Cell, has_ipsec_mb: bool, turn: Duration) -> Vec<(&'static str, Peer)> {
-        use super::workload::Mode;
-        let mut all = Vec::new();
-        for (name, server) in &self.servers {
-            // Without its instructions OpenSSL is of interest where the publication measured, not everywhere.
-            if *name == "openssl" || matches!(cell.mode, Mode::Ecb | Mode::CbcEncryptOne) {
-                all.push((*name, Peer { server: Rc::clone(server), library: "openssl", cell, turn }));
-            }
-        }
-        let server = &self.servers[0].1;
-        let mut add =
-            |name, library| all.push((name, Peer { server: Rc::clone(server), library, cell, turn }));
-        if cfg!(target_arch = "x86_64") && cell.key_bits == 128 {
-            match cell.mode {
-                Mode::Ecb | Mode::Ctr => {
-                    add("intrinsics in a row", "intrinsics-row");
-                    add("intrinsics, eight in flight", "intrinsics-eight");
-                }
-                Mode::CbcEncryptOne => add("intrinsics in a row", "intrinsics-row"),
-                _ => {}
-            }
-        }
-        if has_ipsec_mb {
-            match cell.mode {
-                Mode::Ctr | Mode::CbcDecrypt => add("ipsec-mb jobs", "ipsec-mb-jobs"),
-                Mode::CbcEncryptLanes | Mode::CbcEncryptUneven => {
-                    add("ipsec-mb jobs", "ipsec-mb-jobs");
-                    add("ipsec-mb burst", "ipsec-mb-burst");
-                }
-                _ => {}
-            }
-        }
-        all
+        Ok(watch.stop(passes))
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn all(cell: Cell) -> anyhow::Result<Vec<(&'static str, Origin, Pass)
             texts.iter_mut().try_for_each(|(text, iv)| oracle::gcm(&key, text, iv))
         };
         all.push(("RustCrypto", Origin::RustCrypto, Box::new(pass)));
-        all.push(("ring", Origin::Other, ring(cell)?));
+        all.push(("ring", Origin::Other, ring_gcm(cell)?));
     }
     if !cell.mode.is_in_lanes() {
         all.push(("aws-lc-rs", Origin::Other, aws_lc(cell)?));
@@ -85,21 +85,29 @@ fn rustcrypto(cell: Cell) -> Pass {
     })
 }
 
-fn ring(cell: Cell) -> anyhow::Result<Pass> {
-    use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-    let algorithm = if cell.key_bits == 128 { &AES_128_GCM } else { &AES_256_GCM };
-    let refused = |_| anyhow!("ring refuses");
-    let key = LessSafeKey::new(UnboundKey::new(algorithm, &cell.key()).map_err(refused)?);
-    Ok(Box::new(move |texts| {
-        texts.iter_mut().try_for_each(|(text, iv)| {
-            let (text, place) = text.split_at_mut(text.len() - 16);
-            let nonce = Nonce::try_assume_unique_for_key(&iv[..12]).map_err(refused)?;
-            let tag = key.seal_in_place_separate_tag(nonce, Aad::empty(), text).map_err(refused)?;
-            place.copy_from_slice(tag.as_ref());
-            Ok(())
-        })
-    }))
+/// GCM by one of the two libraries that have the same interface.
+macro_rules! gcm {
+    ($name:ident, $library:ident, $words:literal) => {
+        fn $name(cell: Cell) -> anyhow::Result<Pass> {
+            use $library::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+            let algorithm = if cell.key_bits == 128 { &AES_128_GCM } else { &AES_256_GCM };
+            let refused = |_| anyhow!($words);
+            let key = LessSafeKey::new(UnboundKey::new(algorithm, &cell.key()).map_err(refused)?);
+            Ok(Box::new(move |texts| {
+                texts.iter_mut().try_for_each(|(text, iv)| {
+                    let (text, place) = text.split_at_mut(text.len() - 16);
+                    let nonce = Nonce::try_assume_unique_for_key(&iv[..12]).map_err(refused)?;
+                    let tag = key.seal_in_place_separate_tag(nonce, Aad::empty(), text).map_err(refused)?;
+                    place.copy_from_slice(tag.as_ref());
+                    Ok(())
+                })
+            }))
+        }
+    };
 }
+
+gcm!(ring_gcm, ring, "ring refuses");
+gcm!(aws_lc_gcm, aws_lc_rs, "AWS-LC refuses");
 
 /// AWS-LC, in every mode: contestant, and the other oracle.
 ///
@@ -134,22 +142,6 @@ pub(super) fn aws_lc(cell: Cell) -> anyhow::Result<Pass> {
                 _ => EncryptionContext::Iv128(FixedLength::from(*iv)),
             };
             key.less_safe_encrypt(text, context).map(drop).map_err(refused)
-        })
-    }))
-}
-
-fn aws_lc_gcm(cell: Cell) -> anyhow::Result<Pass> {
-    use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-    let algorithm = if cell.key_bits == 128 { &AES_128_GCM } else { &AES_256_GCM };
-    let refused = |_| anyhow!("AWS-LC refuses");
-    let key = LessSafeKey::new(UnboundKey::new(algorithm, &cell.key()).map_err(refused)?);
-    Ok(Box::new(move |texts| {
-        texts.iter_mut().try_for_each(|(text, iv)| {
-            let (text, place) = text.split_at_mut(text.len() - 16);
-            let nonce = Nonce::try_assume_unique_for_key(&iv[..12]).map_err(refused)?;
-            let tag = key.seal_in_place_separate_tag(nonce, Aad::empty(), text).map_err(refused)?;
-            place.copy_from_slice(tag.as_ref());
-            Ok(())
         })
     }))
 }

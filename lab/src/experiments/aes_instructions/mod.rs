@@ -10,106 +10,80 @@ mod closure;
 mod contestants;
 mod libraries;
 mod oracle;
+mod peers;
 mod workload;
 
 use super::{Context, Experiment, Findings, Published, factors};
 use crate::measure::{Contest, Contestant, Entrant, Stopwatch, clock_gigahertz, median};
 use crate::record::{Clock, Level, Work};
 use cipherloom_kernels::{Aes, Backend};
-use contestants::{InProcess, PROGRAM, Peers, WITHOUT_IPSEC_MB};
+use contestants::{InProcess, Unit};
 use libraries::Origin;
 use oracle::Expected;
+use peers::Peers;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 use workload::{Cell, Entries, Mode};
 
 /// The experiment.
-#[derive(Debug)]
-pub struct AesInstructions;
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "aes-instructions",
+    question: "What do AES instructions bring, and how much more is in them than a plain sequence of intrinsics takes out?",
+    published: &[Published {
+        file: "aes_instructions.csv",
+        origin: "AES-128 on processors of 2008 to 2013 with and without AES instructions, by intrinsics in a plain sequence",
+        csv: include_str!("../../../published/aes_instructions.csv"),
+    }],
+    is_ours: |variant| {
+        ["intrinsics", "plain C", "the unit of"].iter().any(|ours| variant.starts_with(ours))
+            || Backend::ALL.iter().any(|backend| backend.name() == variant)
+    },
+    run,
+    answer: answers::of,
+};
 
-impl Experiment for AesInstructions {
-    fn name(&self) -> &'static str {
-        "aes-instructions"
+fn run(context: &mut Context) -> anyhow::Result<Findings> {
+    let mut findings = Findings::default();
+    let peers = start_peers(context, &mut findings);
+    findings.parameters.insert("clock_gigahertz".to_owned(), clock_gigahertz().into());
+    for backend in Backend::available() {
+        let bound = unit_bound(backend)?;
+        findings.parameters.insert(answers::bound_name(backend.name()), bound.into());
     }
-
-    fn question(&self) -> &'static str {
-        "What do AES instructions bring, and how much more is in them than a plain sequence of intrinsics takes out?"
-    }
-
-    fn published(&self) -> Option<Published> {
-        Some(Published {
-            file: "aes_instructions.csv",
-            origin: "AES-128 on processors of 2008 to 2013 with and without AES instructions, by intrinsics in a plain sequence",
-            csv: include_str!("../../../published/aes_instructions.csv"),
-        })
-    }
-
-    fn is_ours(&self, variant: &str) -> bool {
-        variant.starts_with("intrinsics") || Backend::ALL.iter().any(|backend| backend.name() == variant)
-    }
-
-    fn run(&self, context: &mut Context) -> anyhow::Result<Findings> {
-        let mut findings = Findings::default();
-        let (peers, has_ipsec_mb) = peers(context, &mut findings);
-        findings.parameters.insert("clock_gigahertz".to_owned(), clock_gigahertz().into());
-        for backend in Backend::available() {
-            let bound = unit_bound(backend)?;
-            findings.parameters.insert(answers::bound_name(backend.name()), bound.into());
+    let sizes: &[usize] = context.by_extent(
+        &[16, 256, 4 << 10, 64 << 10],
+        &[16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20, 64 << 20],
+    );
+    for mode in Mode::ALL {
+        for &size in sizes {
+            measure(Cell { mode, key_bits: 128, size }, peers.as_ref(), context, &mut findings)?;
         }
-        let sizes: &[usize] = context.by_extent(
-            &[16, 256, 4 << 10, 64 << 10, 1 << 20],
-            &[16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20, 64 << 20],
-        );
-        for mode in Mode::ALL {
-            for &size in sizes {
-                measure(
-                    Cell { mode, key_bits: 128, size },
-                    peers.as_ref(),
-                    has_ipsec_mb,
-                    context,
-                    &mut findings,
-                )?;
-            }
-        }
-        for mode in context.by_extent(&[][..], &[Mode::Ctr, Mode::CbcEncryptLanes, Mode::Gcm]) {
-            for size in [4 << 10, 64 << 10] {
-                let cell = Cell { mode: *mode, key_bits: 256, size };
-                measure(cell, peers.as_ref(), has_ipsec_mb, context, &mut findings)?;
-            }
-        }
-        answers::add(&mut findings);
-        Ok(findings)
     }
+    for mode in context.by_extent(&[][..], &[Mode::Ctr, Mode::CbcEncryptLanes, Mode::Gcm]) {
+        for size in [4 << 10, 64 << 10] {
+            let cell = Cell { mode: *mode, key_bits: 256, size };
+            measure(cell, peers.as_ref(), context, &mut findings)?;
+        }
+    }
+    Ok(findings)
 }
 
-/// The C program with what it can have; what it cannot is noted.
-fn peers(context: &mut Context, findings: &mut Findings) -> (Option<Peers>, bool) {
-    let mut note = |words: String| {
+/// The C programs that this machine can make; what it cannot is noted.
+fn start_peers(context: &mut Context, findings: &mut Findings) -> Option<Peers> {
+    let (peers, lacking) = match Peers::start(&context.scratch) {
+        Ok(mut peers) => {
+            findings.versions.extend(peers.versions.iter().cloned());
+            let lacking = std::mem::take(&mut peers.lacking);
+            (Some(peers), lacking)
+        }
+        Err(reason) => (None, vec![format!("without any contestant in C: {reason}")]),
+    };
+    for words in lacking {
         context.progress.note(&words);
         findings.notes.push(words);
-    };
-    let (program, has_ipsec_mb) = match PROGRAM.compile("cc", &context.scratch) {
-        Ok(program) => (Ok(program), true),
-        Err(reason) => match WITHOUT_IPSEC_MB.compile("cc", &context.scratch) {
-            Ok(program) => {
-                note(format!("without intel-ipsec-mb: {reason}"));
-                (Ok(program), false)
-            }
-            Err(reason) => (Err(reason), false),
-        },
-    };
-    let started = program.and_then(|program| Peers::start(&program).map_err(|error| format!("{error:#}")));
-    match started {
-        Ok(peers) => {
-            findings.versions.extend(peers.versions.iter().cloned());
-            (Some(peers), has_ipsec_mb)
-        }
-        Err(reason) => {
-            note(format!("without OpenSSL, intel-ipsec-mb and the plain intrinsics: {reason}"));
-            (None, false)
-        }
     }
+    peers
 }
 
 /// The backend's AES unit on registers alone: GB/s of processor time, the median of several turns.
@@ -131,7 +105,6 @@ fn unit_bound(backend: Backend) -> anyhow::Result<f64> {
 fn measure(
     cell: Cell,
     peers: Option<&Peers>,
-    has_ipsec_mb: bool,
     context: &mut Context,
     findings: &mut Findings,
 ) -> anyhow::Result<()> {
@@ -166,10 +139,21 @@ fn measure(
         let contestant = InProcess { cell, pass, entries: Rc::clone(&entries), turn };
         entrants.push(entrant(name, origin, Box::new(contestant)));
     }
-    for (name, peer) in peers.map(|peers| peers.all(cell, has_ipsec_mb, turn)).unwrap_or_default() {
-        entrants.push(entrant(name, Origin::Other, Box::new(peer)));
+    for (name, peer) in peers.map(|peers| peers.all(cell, turn)).unwrap_or_default() {
+        entrants.push(entrant(&name, Origin::Other, Box::new(peer)));
     }
-    let rounds = context.by_extent(5, if cell.size > 1 << 20 { 5 } else { 15 });
+    if cell.size == answers::QUOTED && cell.key_bits == 128 {
+        for backend in Backend::available() {
+            let own = libraries::all(cell)?.into_iter().find(|(name, ..)| *name == backend.name());
+            let Some((_, origin, pass)) = own else { continue };
+            let checked = InProcess { cell, pass, entries: Rc::clone(&entries), turn };
+            let unit = Unit::new(backend, checked)?;
+            let work = Work { bytes: unit.bytes(), operations: 1 };
+            let name = answers::unit_variant(backend.name());
+            entrants.push(Entrant { work, ..entrant(&name, origin, Box::new(unit)) });
+        }
+    }
+    let rounds = context.by_extent(5, if cell.size > 1 << 20 { 8 } else { 15 });
     let what = format!("AES-{} {}, {}", cell.key_bits, cell.mode.name(), super::size_words(cell.size as u64));
     context.hold(Contest { warm_ups: 1, rounds, seed: context.seed }, &what, entrants, findings);
     Ok(())
@@ -183,8 +167,7 @@ mod tests {
     fn everybody_gives_the_same_result_in_every_mode() {
         let folder = tempfile::tempdir().unwrap();
         // The C compiler and OpenSSL's headers are what the tests of this project need anyway.
-        let program = WITHOUT_IPSEC_MB.compile("cc", folder.path()).unwrap();
-        let peers = Peers::start(&program).unwrap();
+        let peers = Peers::start(folder.path()).unwrap();
         for (mode, key_bits) in Mode::ALL.into_iter().flat_map(|mode| [(mode, 128), (mode, 256)]) {
             let cell = Cell { mode, key_bits, size: 1040 };
             let expected = Expected::new(cell).unwrap();
@@ -201,7 +184,7 @@ mod tests {
                 );
                 assert_eq!(contestant.turn().unwrap().repeats, 1);
             }
-            for (name, mut peer) in peers.all(cell, false, Duration::from_millis(1)) {
+            for (name, mut peer) in peers.all(cell, Duration::from_millis(1)) {
                 assert_eq!(
                     peer.result().unwrap(),
                     expected.by_rustcrypto.to_vec(),

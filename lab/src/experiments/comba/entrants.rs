@@ -1,13 +1,14 @@
 //! The ways to multiply that take part, each with who says what is right.
 
-use super::{Factor, gmp::Gmp};
+use super::{Factor, c_program::CProgram, gmp::Gmp};
 use crate::experiments::factors;
 use crate::measure::{Contestant, Entrant, OnFirstCore, Pinned, Repeated};
 use crate::record::{Clock, Factors, Oracle, Work};
 use cipherloom_bignum::batch::{self, Each};
 use cipherloom_bignum::lanes::LaneMultiplier;
 use cipherloom_bignum::threads::{Pool, Spawned, Threads};
-use cipherloom_bignum::{Method, serial};
+use cipherloom_bignum::vector::VectorMultiplier;
+use cipherloom_bignum::{Method, Sums, serial};
 use num_bigint::BigUint;
 use std::hint::black_box;
 use std::rc::Rc;
@@ -27,7 +28,9 @@ pub(super) fn all(
     b: &Factor,
     threads: usize,
     turn_ns: u64,
+    teams: &[usize],
     builds: &[Gmp],
+    programs: &[CProgram],
 ) -> anyhow::Result<Vec<Entrant<'static>>> {
     let expected: Rc<[u8]> = big_product(a, b).into();
     let enter = |variant: &str, threads: Option<usize>, contestant: Box<dyn Contestant>| Entrant {
@@ -40,21 +43,48 @@ pub(super) fn all(
         contestant,
     };
     let mut lanes = LaneMultiplier::new();
+    let mut vector = VectorMultiplier::new();
     let mut entrants = vec![
         enter("serial", None, single(a, b, turn_ns, serial::multiply)),
         enter("lanes", None, single(a, b, turn_ns, move |a, b, product| lanes.multiply(a, b, product))),
+        enter(
+            "vector comba",
+            None,
+            single(a, b, turn_ns, move |a, b, product| vector.multiply(a, b, product)),
+        ),
     ];
-    for method in [Method::TwoHalves, Method::Columns] {
+    for (method, sums) in [
+        (Method::TwoHalves, Sums::Plain),
+        (Method::Columns, Sums::Plain),
+        (Method::TwoHalves, Sums::Vector),
+        (Method::Columns, Sums::Vector),
+    ] {
         let mut add = |mut runtime: Box<dyn Threads>, is_placed: bool| {
-            let variant = format!("{} {}", runtime.name(), method.name());
-            let multiply =
-                move |a: &[u32], b: &[u32], product: &mut [u32]| runtime.multiply(method, a, b, product);
+            let threads = runtime.threads();
+            let kind = if sums == Sums::Vector { "vector " } else { "" };
+            let variant = format!("{kind}{} {}", runtime.name(), method.name());
+            let multiply = move |a: &[u32], b: &[u32], product: &mut [u32]| {
+                runtime.multiply(method, sums, a, b, product)
+            };
             let contestant = single(a, b, turn_ns, multiply);
             let contestant = if is_placed { Box::new(OnFirstCore(contestant)) } else { contestant };
             entrants.push(enter(&variant, Some(threads), contestant));
         };
-        add(Box::new(Spawned::new(threads)), false);
+        if sums == Sums::Plain {
+            add(Box::new(Spawned::new(threads)), false);
+        }
         add(Box::new(Pool::placed(threads, stay_on_own_core)), true);
+        // More threads than cores, as published; 2x has two parts whatever there are.
+        if method == Method::Columns && sums == Sums::Plain {
+            for &team in teams.iter().filter(|&&team| team > threads) {
+                add(Box::new(Pool::placed(team, stay_on_own_core)), true);
+            }
+        }
+    }
+    for (index, program) in programs.iter().enumerate() {
+        for (variant, threads, contestant) in program.all((a, b), teams, turn_ns, index == 0) {
+            entrants.push(enter(&variant, Some(threads), Box::new(contestant)));
+        }
     }
     for each in [Each::Serial, Each::Lanes] {
         entrants.push(batch_of(each, a, b, threads, turn_ns));

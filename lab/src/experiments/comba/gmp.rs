@@ -1,12 +1,12 @@
-//! GMP, the usual library for long integers, beside our own: a C program that loads whatever build of it there is.
+//! GMP, the usual library for long integers, and FLINT, beside our own: a C program that loads whatever build of them there
+//! is.
 //!
 //! Builds differ: the `gmpy2` wheel brings one that chooses code for the processor when it starts (MULX and ADX), and
 //! Debian's older one is slower. Every build found is measured, and answers compare with the fastest.
 
 use super::Factor;
+use super::timed::{Timed, set_order};
 use crate::external::{Server, Source, number};
-use crate::measure::Contestant;
-use crate::record::Sample;
 use std::cell::RefCell;
 use std::path::Path;
 use std::process::Command;
@@ -15,6 +15,7 @@ use std::rc::Rc;
 const PROGRAM: Source = Source {
     name: "gmp",
     text: include_str!("../../../peers/gmp.c"),
+    headers: &[],
     flags: &["-D_GNU_SOURCE", "-ldl"],
     packages: "gcc and libc6-dev",
 };
@@ -22,13 +23,15 @@ const PROGRAM: Source = Source {
 /// Names the interpreter whose `gmpy2` is measured; `python3` if unset.
 pub(super) const PYTHON: &str = "CIPHERLOOM_LAB_PYTHON";
 
-/// The libraries that come with the wheel, one a line.
-const FIND: &str = "import gmpy2, pathlib
+/// The libraries that come with the wheels, one a line.
+const FIND_GMP: &str = "import gmpy2, pathlib
 for path in (pathlib.Path(gmpy2.__file__).parents[1] / 'gmpy2.libs').glob('libgmp*.so*'): print(path)";
+const FIND_FLINT: &str = "import flint, pathlib
+for path in (pathlib.Path(flint.__file__).parents[1] / 'python_flint.libs').glob('libflint*.so*'): print(path)";
 
-/// A build of GMP in a process of its own.
+/// A build of GMP or FLINT in a process of its own.
 pub(super) struct Gmp {
-    /// `gmp (gmpy2)` or `gmp (system)`.
+    /// `gmp (gmpy2)`, `gmp (system)` or `flint`.
     pub(super) variant: &'static str,
     pub(super) version: String,
     server: Rc<RefCell<Server>>,
@@ -45,19 +48,24 @@ pub(super) fn find(folder: &Path) -> (Vec<Gmp>, Vec<String>) {
         Ok(gmp) => found.push(gmp),
         Err(error) => lacking.push(format!("`{variant}` is not measured ({error:#}); {remedy}")),
     };
-    let wheel = wheel().unwrap_or_default();
     start(
         "gmp (gmpy2)",
-        &wheel,
+        &wheel(FIND_GMP).unwrap_or_default(),
         &format!("install Python's gmpy2, or name an interpreter that has it in {PYTHON}"),
     );
     start("gmp (system)", "libgmp.so.10", "install libgmp10");
+    // Debian 12 has FLINT 2, which multiplies by GMP.
+    start(
+        "flint",
+        &wheel(FIND_FLINT).unwrap_or_default(),
+        &format!("install Python's python-flint, or name an interpreter that has it in {PYTHON}"),
+    );
     (found, lacking)
 }
 
-fn wheel() -> Option<String> {
+fn wheel(find: &str) -> Option<String> {
     let python = std::env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
-    let output = Command::new(python).args(["-c", FIND]).output().ok()?;
+    let output = Command::new(python).args(["-c", find]).output().ok()?;
     String::from_utf8(output.stdout).ok()?.lines().next().map(str::to_owned)
 }
 
@@ -74,57 +82,14 @@ impl Gmp {
     /// The product, as little-endian bytes.
     pub(super) fn product(&self, a: &Factor, b: &Factor) -> anyhow::Result<Vec<u8>> {
         let mut server = self.server.borrow_mut();
-        server.ask(&order(a, b))?;
+        server.ask(&set_order(a, b))?;
         let count = number(&server.ask("product")?, "bytes")?;
         server.bytes(count as usize)
     }
 
     /// A contestant that multiplies these factors.
     pub(super) fn contestant(&self, a: &Factor, b: &Factor, turn_ns: u64) -> Timed {
-        Timed { server: Rc::clone(&self.server), order: order(a, b), turn_ns, repeats: 0 }
-    }
-}
-
-fn order(a: &[u32], b: &[u32]) -> String {
-    let digits = |words: &[u32]| words.iter().rev().map(|word| format!("{word:08x}")).collect::<String>();
-    format!("set {} {} {}", a.len(), digits(a), digits(b))
-}
-
-pub(super) struct Timed {
-    server: Rc<RefCell<Server>>,
-    order: String,
-    turn_ns: u64,
-    repeats: u64,
-}
-
-impl Timed {
-    fn time(&mut self, repeats: u64) -> anyhow::Result<Sample> {
-        let mut server = self.server.borrow_mut();
-        server.ask(&self.order)?;
-        let answer = server.ask(&format!("time {repeats}"))?;
-        Ok(Sample { wall_ns: number(&answer, "wall_ns")?, cpu_ns: number(&answer, "cpu_ns")?, repeats })
-    }
-}
-
-impl Contestant for Timed {
-    fn result(&mut self) -> anyhow::Result<Vec<u8>> {
-        let mut server = self.server.borrow_mut();
-        server.ask(&self.order)?;
-        let count = number(&server.ask("product")?, "bytes")?;
-        server.bytes(count as usize)
-    }
-
-    fn turn(&mut self) -> anyhow::Result<Sample> {
-        while self.repeats == 0 {
-            let mut repeats = 1;
-            let mut sample = self.time(repeats)?;
-            while sample.wall_ns < self.turn_ns / 2 {
-                repeats *= 2;
-                sample = self.time(repeats)?;
-            }
-            self.repeats = ((self.turn_ns as f64 / sample.wall().max(1.0)).round() as u64).max(1);
-        }
-        self.time(self.repeats)
+        Timed::new(&self.server, vec![set_order(a, b)], turn_ns)
     }
 }
 
@@ -137,10 +102,5 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = PROGRAM.compile("cc", folder.path()).unwrap();
         assert!(Gmp::start("gmp (nowhere)", &program, "libno-such.so").is_err());
-    }
-
-    #[test]
-    fn the_order_has_the_highest_word_first() {
-        assert_eq!(order(&[1, 0xab], &[2, 3]), "set 2 000000ab00000001 0000000300000002");
     }
 }

@@ -1,15 +1,15 @@
 //! The open questions of ctr-workers, answered from the series in plain words.
 
-use super::{CHUNK, LARGE_BYTES, PUBLISHED_BYTES, TILE};
-use crate::experiments::{Findings, size_words};
-use crate::measure::{Interval, bootstrap, median, ratio_of_medians};
+use super::{CHUNK, LARGE_BYTES, MEMORY, ORIGINS, PUBLISHED_BYTES, TILE, published};
+use crate::experiments::{Answered, Findings, size_words};
+use crate::measure::{Interval, bootstrap, median};
 use crate::record::{Answer, Effect, Level, Series, Table};
 
-pub(super) fn add(findings: &mut Findings) {
-    let answers = [lost(findings), preparation(findings), tiles(findings), published(findings)];
-    findings.answers.extend(answers.into_iter().flatten());
+pub(super) fn of(findings: &Findings) -> Answered {
+    let answers = [lost(findings), preparation(findings), tiles(findings)];
     let tables = [PUBLISHED_BYTES, LARGE_BYTES].map(|bytes| table(findings, bytes));
-    findings.tables.extend(tables);
+    let answers = answers.into_iter().flatten().chain(published::answers(findings)).collect();
+    Answered { answers, tables: tables.to_vec() }
 }
 
 fn find<'f>(
@@ -30,23 +30,29 @@ fn find<'f>(
     findings.find(variant, &wanted)
 }
 
-fn cores(findings: &Findings) -> usize {
+pub(super) fn cores(findings: &Findings) -> usize {
     match findings.parameters.get("cores") {
         Some(Level::Whole(cores)) => (*cores as usize).max(1),
         _ => 1,
     }
 }
 
-pub(super) fn effect(name: impl Into<String>, value: Interval, unit: &str) -> Effect {
-    Effect { name: name.into(), value, unit: unit.to_owned() }
-}
-
 /// Time of one over N times the time of N.
 fn efficiency(findings: &Findings, variant: &str, workers: usize, bytes: usize) -> Option<Interval> {
-    let one = find(findings, variant, 1, bytes, "spin")?.walls();
-    let many = find(findings, variant, workers, bytes, "spin")?.walls();
-    let count = workers as f64;
-    Some(bootstrap(&[&one, &many], |parts| 100.0 * median(&parts[0]) / median(&parts[1]) / count))
+    let one = find(findings, variant, 1, bytes, "spin")?;
+    let many = find(findings, variant, workers, bytes, "spin")?;
+    Some(one.times_as_long_as(many).scaled(100.0 / workers as f64))
+}
+
+/// Nanoseconds lost in each round: what `workers` took beyond their share of what one took in the same round.
+fn lost_time(findings: &Findings, variant: &str, workers: usize, bytes: usize) -> Option<Interval> {
+    let one = find(findings, variant, 1, bytes, "spin")?;
+    let many = find(findings, variant, workers, bytes, "spin")?;
+    if !one.took_turns_with(many) {
+        return None;
+    }
+    let lost = |(many, one): (f64, f64)| many - one / workers as f64;
+    Some(Interval::of_rounds(&many.walls().into_iter().zip(one.walls()).map(lost).collect::<Vec<_>>()))
 }
 
 fn lost(findings: &Findings) -> Option<Answer> {
@@ -59,72 +65,89 @@ fn lost(findings: &Findings) -> Option<Answer> {
         efficiency(findings, "end-to-end", workers, bytes)?,
         efficiency(findings, "kernel-only", workers, bytes)?,
     );
-    let time = |variant: &str, workers, wait| {
-        Some(find(findings, variant, workers, bytes, wait)?.wall.median.estimate)
-    };
-    let count = workers as f64;
-    let lost_time = time("end-to-end", workers, "spin")? - time("end-to-end", 1, "spin")? / count;
+    let all = lost_time(findings, "end-to-end", workers, bytes)?;
     // A part that N workers share would take a N-th of its time with one; synchronisation is not shared.
+    let percent = "% of N times one worker";
     let mut effects = vec![
-        effect(format!("end-to-end, {workers} workers"), whole, "% of N times one worker"),
-        effect(format!("kernel-only, {workers} workers"), kernel, "% of N times one worker"),
+        Effect::new(format!("end-to-end, {workers} workers"), whole, percent),
+        Effect::new(format!("kernel-only, {workers} workers"), kernel, percent),
+        Effect::new("lost in all", all.scaled(1e-3), "µs"),
     ];
-    let mut parts = Vec::new();
+    let (mut parts, mut unclear) = (Vec::new(), Vec::new());
     for variant in ["copy-in", "compute", "copy-out", "synchronisation"] {
-        let (one, many) = (time(variant, 1, "spin")?, time(variant, workers, "spin")?);
-        let lost = many - one / count;
-        parts.push(format!("{variant} {:.1} µs", lost / 1e3));
-        effects.push(effect(format!("lost to {variant}"), Interval::exact(lost / 1e3), "µs"));
+        let lost = lost_time(findings, variant, workers, bytes)?.scaled(1e-3);
+        let list = if lost.excludes(0.0) { &mut parts } else { &mut unclear };
+        list.push(format!("{variant} {} µs", lost.words(1)));
+        effects.push(Effect::new(format!("lost to {variant}"), lost, "µs"));
     }
-    let parked = ratio_of_medians(
-        &find(findings, "end-to-end", workers, bytes, "park")?.walls(),
-        &find(findings, "end-to-end", workers, bytes, "spin")?.walls(),
+    let parked = find(findings, "end-to-end", workers, bytes, "park")?.times_as_long_as(find(
+        findings,
+        "end-to-end",
+        workers,
+        bytes,
+        "spin",
+    )?);
+    effects.push(Effect::new("parking instead of spinning", parked, "times as long"));
+    let listed = |parts: &[String]| if parts.is_empty() { "none".to_owned() } else { parts.join(", ") };
+    let spinning = find(findings, "end-to-end", workers, bytes, "spin")?;
+    let sentence = format!(
+        "{workers} workers reach {}% of {workers} times one over {}, the kernels alone {}%. A run loses {} µs. Parts that take more or less \
+         than their share, beyond chance: {}. Not established: {}. {} of {} runs took more than ten medians of {:.0} µs; the longest took {:.0} µs. A \
+         host that parks instead of spinning takes {} times as long.",
+        whole.words(0),
+        size_words(bytes as u64),
+        kernel.words(0),
+        all.scaled(1e-3).words(1),
+        listed(&parts),
+        listed(&unclear),
+        spinning.wall.anomalous,
+        spinning.samples.len(),
+        spinning.wall.median.estimate / 1e3,
+        spinning.wall.max / 1e3,
+        parked.words(2)
     );
-    effects.push(effect("parking instead of spinning", parked, "times as long"));
-    Some(Answer {
-        question: "Where does the lost part go (published: 5.1 instead of 6 times)?".to_owned(),
-        sentence: format!(
-            "{workers} workers reach {:.0}% ({:.0} to {:.0}) of {workers} times one over {}, the kernels alone {:.0}%; of \
-             {:.1} µs lost: {}. A host that parks instead of spinning makes the run {:.2} times as long.",
-            whole.estimate,
-            whole.low,
-            whole.high,
-            size_words(bytes as u64),
-            kernel.estimate,
-            lost_time / 1e3,
-            parts.join(", "),
-            parked.estimate
-        ),
-        effects,
+    let question = "Where does the lost part go (published: 5.1 instead of 6 times)?";
+    Some(Answer::measured(question, sentence, effects).as_headline())
+}
+
+/// What reading takes, in percent of reading and everything after it; the two were not measured in turns.
+fn share(read: &Series, whole: &Series) -> Interval {
+    bootstrap(&[&read.walls(), &whole.walls()], |parts| {
+        let (read, whole) = (median(&parts[0]), median(&parts[1]));
+        100.0 * read / (read + whole)
     })
 }
 
 fn preparation(findings: &Findings) -> Option<Answer> {
-    let mut effects = Vec::new();
-    let mut parts = Vec::new();
+    let (mut effects, mut parts) = (Vec::new(), Vec::new());
     for bytes in [PUBLISHED_BYTES, LARGE_BYTES] {
-        let read = findings.find("preparation", &[("bytes", bytes.into())])?;
         let whole = find(findings, "end-to-end", cores(findings), bytes, "spin")?;
-        let share = bootstrap(&[&read.walls(), &whole.walls()], |parts| {
-            let (read, whole) = (median(&parts[0]), median(&parts[1]));
-            100.0 * read / (read + whole)
-        });
-        parts.push(format!("{:.0}% of the time of {}", share.estimate, size_words(bytes as u64)));
-        effects.push(effect(
-            format!("preparation, {} bytes", bytes),
-            share,
-            "% of preparation and end-to-end",
-        ));
+        let size = size_words(bytes as u64);
+        for (origin, words) in ORIGINS {
+            // Records that do not name the origin read from memory.
+            let named =
+                findings.find("preparation", &[("bytes", bytes.into()), ("origin", (*origin).into())]);
+            let unnamed = || {
+                (*origin == MEMORY)
+                    .then(|| findings.find("preparation", &[("bytes", bytes.into())]))
+                    .flatten()
+            };
+            let Some(read) = named.or_else(unnamed) else { continue };
+            let share = share(read, whole);
+            parts.push(format!("{size} from {words} {}%", share.words(0)));
+            effects.push(Effect::new(
+                format!("preparation of {size} from {words}"),
+                share,
+                "% of preparation and end-to-end",
+            ));
+        }
     }
-    Some(Answer {
-        question: "What does preparing the data cost?".to_owned(),
-        sentence: format!(
-            "Reading the message from a file in memory takes {} on {} workers: in a real system it is part of the price.",
-            parts.join(" and "),
-            cores(findings)
-        ),
-        effects,
-    })
+    let sentence = format!(
+        "Of reading and everything after it on {} workers, reading takes: {}.",
+        cores(findings),
+        parts.join(", ")
+    );
+    (!parts.is_empty()).then(|| Answer::measured("What does preparing the data cost?", sentence, effects))
 }
 
 fn tiles(findings: &Findings) -> Option<Answer> {
@@ -150,48 +173,30 @@ fn tiles(findings: &Findings) -> Option<Answer> {
     let (tile, chunk) = (fastest(&tiles)?, fastest(&chunks)?);
     let speed = |(level, series): &(u64, &Series)| {
         let bytes = series.work.bytes as f64;
-        let value = bootstrap(&[&series.walls()], |parts| bytes / median(&parts[0]));
-        (*level, value)
+        (*level, rate(series, bytes))
     };
     let mut effects = Vec::new();
     for (name, all) in [("tile", &tiles), ("chunk", &chunks)] {
         for (level, value) in all.iter().map(speed) {
-            effects.push(effect(format!("{name} of {}", size_words(level)), value, "GB/s"));
+            effects.push(Effect::new(format!("{name} of {}", size_words(level)), value, "GB/s"));
         }
     }
     let small = chunks.iter().map(speed).find(|(level, _)| *level == 16)?.1;
     let best = chunks.iter().map(speed).find(|(level, _)| *level == chunk)?.1;
-    Some(Answer {
-        question: "Which private memory and which chunk are best?".to_owned(),
-        sentence: format!(
-            "With {workers} workers a tile of {} and chunks of {}; chunks of 16 bytes, which cost the published cores \
-             nothing, make {:.1} GB/s instead of {:.1}.",
-            size_words(tile),
-            size_words(chunk),
-            small.estimate,
-            best.estimate
-        ),
-        effects,
-    })
+    let sentence = format!(
+        "With {workers} workers the fastest are a tile of {} and chunks of {}. Chunks of 16 bytes, which cost the published cores \
+         nothing, make {} GB/s instead of {}.",
+        size_words(tile),
+        size_words(chunk),
+        small.words(1),
+        best.words(1)
+    );
+    Some(Answer::measured("Which private memory and which chunk are best?", sentence, effects))
 }
 
-fn published(findings: &Findings) -> Option<Answer> {
-    let megabits = |workers| {
-        let series = find(findings, "end-to-end", workers, PUBLISHED_BYTES, "spin")?;
-        let bits = 8.0 * series.work.bytes as f64;
-        Some(bootstrap(&[&series.walls()], |parts| 1e3 * bits / median(&parts[0])))
-    };
-    let (one, all) = (megabits(1)?, megabits(cores(findings))?);
-    Some(Answer {
-        question: "How fast is it today (published: 35 Mbit/s on one worker, 177 on six)?".to_owned(),
-        sentence: format!(
-            "{:.0} Mbit/s on one worker and {:.0} on {}, end to end over the same 614,400 bytes.",
-            one.estimate,
-            all.estimate,
-            cores(findings)
-        ),
-        effects: vec![effect("one worker", one, "Mbit/s"), effect("a worker on each core", all, "Mbit/s")],
-    })
+/// `amount` for the nanoseconds of each round.
+pub(super) fn rate(series: &Series, amount: f64) -> Interval {
+    Interval::of_rounds(&series.walls().iter().map(|wall| amount / wall).collect::<Vec<_>>())
 }
 
 fn table(findings: &Findings, bytes: usize) -> Table {

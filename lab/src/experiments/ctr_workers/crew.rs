@@ -11,7 +11,7 @@ use super::setting::{Setting, Wait};
 use crate::measure::Pinned;
 use cipherloom_kernels::Aes;
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -45,6 +45,11 @@ struct Shared {
     changed: Condvar,
     /// Each worker's output and times; locked by the worker in a run, by the host between runs.
     parts: Vec<Mutex<Part>>,
+    /// Arrivals at meetings, meetings at which all were, and when the last one was, in nanoseconds since `hired`.
+    arrived: AtomicUsize,
+    met: AtomicUsize,
+    met_at: AtomicU64,
+    hired: Instant,
 }
 
 /// One worker's part of the message.
@@ -85,7 +90,14 @@ impl Crew {
             sleepers: AtomicUsize::new(0),
             lock: Mutex::new(()),
             changed: Condvar::new(),
+            arrived: AtomicUsize::new(0),
+            met: AtomicUsize::new(0),
+            met_at: AtomicU64::new(0),
+            hired: Instant::now(),
         });
+        // Who has no tile or a second one would miss the others at their meetings.
+        let has_one_tile = |part: &Mutex<Part>| (1..=setting.tile).contains(&locked(part).output.len());
+        assert!(!setting.meets || shared.parts.iter().all(has_one_tile), "{setting:?}");
         let hire = |worker| {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || shared.work(worker))
@@ -146,21 +158,41 @@ impl Shared {
             if self.setting.copies {
                 piece.copy_from_slice(&self.input[at..at + piece.len()]);
             }
+            let meeting = self.meet();
             let copied = Instant::now();
             for (index, chunk) in piece.chunks_mut(self.setting.chunk).enumerate() {
                 let block = (at + index * self.setting.chunk) / 16;
                 self.aes.ctr_xor(&self.iv, block as u128, chunk);
             }
             let computed = Instant::now();
+            let end = self.meet();
             if self.setting.copies {
                 target.copy_from_slice(piece);
             }
             phases.copy_in += nanoseconds(begin, copied);
-            phases.compute += nanoseconds(copied, computed);
+            phases.compute += match meeting.zip(end) {
+                // As published: from one meeting to the next.
+                Some((begin, end)) => end - begin,
+                None => nanoseconds(copied, computed),
+            };
             phases.copy_out += nanoseconds(computed, Instant::now());
             at += target.len();
         }
         part.phases = phases;
+    }
+
+    /// Where workers meet: waits for all, and tells when the last one came, since others may notice it late.
+    fn meet(&self) -> Option<u64> {
+        let (workers, number) = (self.parts.len(), || self.arrived.fetch_add(1, Ordering::SeqCst));
+        let number = self.setting.meets.then(number)?;
+        let meeting = number / workers + 1;
+        if number + 1 == meeting * workers {
+            self.met_at.store(nanoseconds(self.hired, Instant::now()), Ordering::SeqCst);
+            self.raise(&self.met, meeting);
+        }
+        self.wait(&self.met, meeting);
+        // The next meeting waits for this worker too.
+        Some(self.met_at.load(Ordering::SeqCst))
     }
 
     fn add_done(&self) {

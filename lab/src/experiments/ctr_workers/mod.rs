@@ -12,14 +12,18 @@
 //! | `synchronisation` | wall time of `end-to-end` less the longest worker's |
 //! | `preparation` | the message read from a file into the host's memory |
 //!
+//! The published measurement itself (`published`) has plain C, OpenSSL and the product's kernels in one contest: after copying in
+//! all workers meet, then the clock runs until all have computed.
+//!
 //! And the same on the graphics devices of this machine (`devices/`), where the program is built with them.
 
 mod answers;
 mod crew;
 mod devices;
+mod published;
 mod setting;
 
-use super::{Context, Experiment, Findings, Published, factors};
+use super::{Answered, Context, Experiment, Findings, Published, factors};
 use crate::measure::{Contest, Contestant, Entrant, Pinned, Random, Stopwatch};
 use crate::record::{Clock, Oracle, Sample, Series, Work};
 use aes::Aes128;
@@ -34,10 +38,6 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-/// The experiment.
-#[derive(Debug)]
-pub struct CtrWorkers;
-
 const ORACLE: Oracle = Oracle("RustCrypto aes 0.9, CTR written out");
 const KEY: [u8; 16] = [9; 16];
 /// A counter whose low half overflows on the way.
@@ -45,67 +45,75 @@ const IV: [u8; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 255, 255, 255, 255, 255, 255, 255,
 
 /// The published message.
 const PUBLISHED_BYTES: usize = 614_400;
+/// What each published worker had of it.
+const SHARE_BYTES: usize = 102_400;
 const LARGE_BYTES: usize = 16 << 20;
+/// Where the message is read from: by name, and in words.
+const ORIGINS: &[(&str, &str)] =
+    &[(MEMORY, "a file system in memory"), ("page cache", "the page cache of a disk"), ("disk", "a disk")];
+const MEMORY: &str = "memory";
 /// The published private memory, and a chunk that its tables have.
 const TILE: usize = 256 << 10;
 const CHUNK: usize = 1024;
 
-impl Experiment for CtrWorkers {
-    fn name(&self) -> &'static str {
-        "ctr-workers"
-    }
+/// The experiment.
+pub const EXPERIMENT: Experiment = Experiment {
+    name: "ctr-workers",
+    question: "What does preparing the data cost, and where does the speed go that is lost between one worker and many?",
+    published: &[Published {
+        file: "ctr_workers.csv",
+        origin: "AES-CTR on the private memories of the Cell processor's cores, beside desktop processors (2007)",
+        csv: include_str!("../../../published/ctr_workers.csv"),
+    }],
+    is_ours: |_| true,
+    run,
+    answer,
+};
 
-    fn question(&self) -> &'static str {
-        "What does preparing the data cost, and where does the speed go that is lost between one worker and many?"
-    }
-
-    fn published(&self) -> Option<Published> {
-        Some(Published {
-            file: "ctr_workers.csv",
-            origin: "AES-CTR on the private memories of the Cell processor's cores, beside desktop processors (2007)",
-            csv: include_str!("../../../published/ctr_workers.csv"),
-        })
-    }
-
-    fn run(&self, context: &mut Context) -> anyhow::Result<Findings> {
-        let mut findings = Findings::default();
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        findings.parameters.insert("cores".to_owned(), cores.into());
-        findings.parameters.insert("backend".to_owned(), Backend::best().name().into());
-        let workers = counts(cores);
-        let standard = Setting { workers: 1, tile: TILE, chunk: CHUNK, wait: Wait::Spin, copies: true };
-        for bytes in [PUBLISHED_BYTES, LARGE_BYTES] {
-            let by_workers = workers.iter().flat_map(|&workers| {
-                [Wait::Spin, Wait::Park].map(|wait| Setting { workers, wait, ..standard })
-            });
-            hold(by_workers.collect(), bytes, "workers", context, &mut findings)?;
-            preparation(bytes, context, &mut findings)?;
-        }
-        let tiles: &[usize] = context.by_extent(
-            &[16 << 10, 256 << 10, 4 << 20],
-            &[16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20],
-        );
-        let both = [1, cores.max(2)];
-        let by_tile =
-            tiles.iter().flat_map(|&tile| both.map(|workers| Setting { workers, tile, ..standard }));
-        hold(by_tile.collect(), LARGE_BYTES, "tile", context, &mut findings)?;
-        let chunks: &[usize] = context
-            .by_extent(&[16, 256, 1 << 10, 64 << 10], &[16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10]);
-        let by_chunk =
-            chunks.iter().flat_map(|&chunk| both.map(|workers| Setting { workers, chunk, ..standard }));
-        hold(by_chunk.collect(), PUBLISHED_BYTES, "chunk", context, &mut findings)?;
-        devices::hold(context, &mut findings);
-        answers::add(&mut findings);
-        devices::add(&mut findings);
-        Ok(findings)
-    }
+fn answer(findings: &Findings) -> Answered {
+    let mut answered = answers::of(findings);
+    devices::add(findings, &mut answered);
+    answered
 }
 
-/// 1, 2, 4, … up to the cores, the cores themselves, and the published six.
+fn run(context: &mut Context) -> anyhow::Result<Findings> {
+    let mut findings = Findings::default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    findings.parameters.insert("cores".to_owned(), cores.into());
+    findings.parameters.insert("backend".to_owned(), Backend::best().name().into());
+    let workers = counts(cores);
+    let standard =
+        Setting { workers: 1, tile: TILE, chunk: CHUNK, wait: Wait::Spin, copies: true, meets: false };
+    for bytes in [PUBLISHED_BYTES, LARGE_BYTES] {
+        let by_workers = workers
+            .iter()
+            .flat_map(|&workers| [Wait::Spin, Wait::Park].map(|wait| Setting { workers, wait, ..standard }));
+        hold(by_workers.collect(), bytes, "workers", context, &mut findings)?;
+        preparation(bytes, context, &mut findings)?;
+    }
+    published::hold(&workers, context, &mut findings)?;
+    let tiles: &[usize] = context.by_extent(
+        &[16 << 10, 256 << 10, 4 << 20],
+        &[16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20],
+    );
+    let both = [1, cores.max(2)];
+    let by_tile = tiles.iter().flat_map(|&tile| both.map(|workers| Setting { workers, tile, ..standard }));
+    hold(by_tile.collect(), LARGE_BYTES, "tile", context, &mut findings)?;
+    let chunks: &[usize] = context
+        .by_extent(&[16, 256, 1 << 10, 64 << 10], &[16, 64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10]);
+    let by_chunk =
+        chunks.iter().flat_map(|&chunk| both.map(|workers| Setting { workers, chunk, ..standard }));
+    hold(by_chunk.collect(), PUBLISHED_BYTES, "chunk", context, &mut findings)?;
+    devices::hold(context, &mut findings);
+    Ok(findings)
+}
+
+/// The published one to six, then 8, 16, … up to the cores, and the cores themselves.
 fn counts(cores: usize) -> Vec<usize> {
-    let mut counts: Vec<usize> = std::iter::successors(Some(1), |count| Some(2 * count))
+    let mut counts: Vec<usize> = std::iter::successors(Some(8), |count| Some(2 * count))
         .take_while(|&count| count <= cores)
-        .chain([cores, 6])
+        .chain(1..=6)
+        .chain([cores])
         .collect();
     counts.sort_unstable();
     counts.dedup();
@@ -235,14 +243,10 @@ fn phases(whole: &Series, log: &[(Sample, Vec<Phases>)]) -> Vec<Series> {
             let sample =
                 |(sample, run): &(Sample, Vec<Phases>)| Sample { wall_ns: of(sample, run), ..*sample };
             let samples = log.iter().map(sample).collect();
-            Series::new(
-                variant,
-                whole.factors.clone(),
-                whole.work,
-                whole.clock,
-                samples,
-                whole.check().clone(),
-            )
+            let (factors, check) = (whole.factors.clone(), whole.check().clone());
+            let mut series = Series::new(variant, factors, whole.work, whole.clock, samples, check);
+            series.contest = whole.contest;
+            series
         })
         .collect()
 }
@@ -251,6 +255,8 @@ fn phases(whole: &Series, log: &[(Sample, Vec<Phases>)]) -> Vec<Series> {
 struct Reading {
     path: PathBuf,
     buffer: Vec<u8>,
+    /// Whether the system first forgets what it has of the file, so that the disk must be asked.
+    is_cold: bool,
 }
 
 impl Contestant for Reading {
@@ -260,6 +266,12 @@ impl Contestant for Reading {
     }
 
     fn turn(&mut self) -> anyhow::Result<Sample> {
+        if self.is_cold {
+            let file =
+                File::open(&self.path).with_context(|| format!("cannot open {}", self.path.display()))?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
+                .with_context(|| format!("cannot drop the pages of {}", self.path.display()))?;
+        }
         let watch = Stopwatch::start(Clock::Process);
         let mut file =
             File::open(&self.path).with_context(|| format!("cannot open {}", self.path.display()))?;
@@ -268,21 +280,45 @@ impl Contestant for Reading {
     }
 }
 
+/// The message read from memory, from the page cache and from a disk, in turns.
 fn preparation(bytes: usize, context: &mut Context, findings: &mut Findings) -> anyhow::Result<()> {
     let (plain, _) = message(bytes);
-    let path = context.scratch.join(format!("message-{bytes}"));
-    std::fs::write(&path, &plain).with_context(|| format!("cannot write {}", path.display()))?;
-    let entrant = Entrant {
-        variant: "preparation".to_owned(),
-        factors: factors([("bytes", bytes.into()), ("part", "workers".into())]),
-        work: Work { bytes: bytes as u64, operations: 1 },
-        clock: Clock::Process,
-        oracle: Oracle("the input"),
-        expected: plain.into(),
-        contestant: Box::new(Reading { path, buffer: vec![0; bytes] }),
+    let disk = match crate::scratch::on_disk() {
+        Ok(disk) => Some(disk),
+        Err(reason) => {
+            findings.notes.push(format!("preparation from a disk is left out: {reason}"));
+            None
+        }
     };
+    let expected: Rc<[u8]> = plain.clone().into();
+    let mut entrants = Vec::new();
+    for (origin, _) in ORIGINS {
+        let folder = match (*origin == MEMORY, &disk) {
+            (true, _) => &context.scratch,
+            (false, Some(disk)) => disk.path(),
+            (false, None) => continue,
+        };
+        let path = folder.join(format!("message-{bytes}"));
+        let cannot_write = || format!("cannot write {}", path.display());
+        std::fs::write(&path, &plain).with_context(cannot_write)?;
+        // Pages that are not on the disk yet cannot be dropped.
+        File::open(&path).and_then(|file| file.sync_all()).with_context(cannot_write)?;
+        entrants.push(Entrant {
+            variant: "preparation".to_owned(),
+            factors: factors([
+                ("bytes", bytes.into()),
+                ("part", "workers".into()),
+                ("origin", (*origin).into()),
+            ]),
+            work: Work { bytes: bytes as u64, operations: 1 },
+            clock: Clock::Process,
+            oracle: Oracle("the input"),
+            expected: Rc::clone(&expected),
+            contestant: Box::new(Reading { path, buffer: vec![0; bytes], is_cold: *origin == "disk" }),
+        });
+    }
     let contest = Contest { warm_ups: 2, rounds: context.by_extent(9, 40), seed: context.seed };
-    context.hold(contest, "preparing the message", vec![entrant], findings);
+    context.hold(contest, "preparing the message", entrants, findings);
     Ok(())
 }
 
@@ -298,7 +334,7 @@ mod tests {
             for (workers, tile, chunk) in
                 [(1, 16 << 10, 16), (2, 16 << 10, 64), (3, 64 << 10, 1024), (7, 1 << 20, 65_536)]
             {
-                let setting = Setting { workers, tile, chunk, wait, copies: true };
+                let setting = Setting { workers, tile, chunk, wait, copies: true, meets: false };
                 let mut crew =
                     Crew::new(Aes::new(&KEY, Backend::best()).unwrap(), IV, plain.clone(), setting);
                 for _ in 0..3 {
@@ -310,8 +346,23 @@ mod tests {
     }
 
     #[test]
+    fn workers_that_meet_give_the_oracle_s_result_and_the_time_between_two_meetings() {
+        let (plain, encrypted) = message(100_003);
+        for workers in [1, 3, 6] {
+            let setting =
+                Setting { workers, tile: 1 << 20, chunk: 1024, wait: Wait::Spin, copies: true, meets: true };
+            let mut crew = Crew::new(Aes::new(&KEY, Backend::best()).unwrap(), IV, plain.clone(), setting);
+            for _ in 0..3 {
+                let phases = crew.run();
+                assert!(phases.iter().all(|other| other.compute == phases[0].compute && other.compute > 0));
+                assert!(crew.output() == encrypted[..], "{setting:?}");
+            }
+        }
+    }
+
+    #[test]
     fn counts_are_doubled_up_to_the_cores() {
-        assert_eq!(counts(2), [1, 2, 6]);
-        assert_eq!(counts(12), [1, 2, 4, 6, 8, 12]);
+        assert_eq!(counts(2), [1, 2, 3, 4, 5, 6]);
+        assert_eq!(counts(12), [1, 2, 3, 4, 5, 6, 8, 12]);
     }
 }

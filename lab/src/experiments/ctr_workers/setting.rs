@@ -22,6 +22,8 @@ pub(super) struct Setting {
     pub(super) wait: Wait,
     /// Whether the tile is filled from the message and written out; otherwise it is encrypted where it is.
     pub(super) copies: bool,
+    /// Whether all meet after copying in and before copying out, as published; then a part must fit into a tile.
+    pub(super) meets: bool,
 }
 
 impl Setting {

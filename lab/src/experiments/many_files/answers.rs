@@ -1,30 +1,42 @@
 //! The open questions of many-files, answered from the series in plain words.
 
-use super::conditions::CONDITIONS;
-use super::effects::main_effect;
-use crate::experiments::Findings;
-use crate::measure::{Interval, ratio_of_medians};
+use super::effects::{MainEffect, main_effect};
+use super::{decryption, delays, environment, step};
+use crate::experiments::{Answered, Findings};
+use crate::measure::{Interval, LEAST_ROUNDS, correct_by_holm};
 use crate::record::{Answer, Effect, Level, Series, Table};
 
-pub(super) fn add(findings: &mut Findings) {
-    let answers = [speed(findings), delays(findings), buffer(findings), tail(findings), product(findings)];
-    findings.answers.extend(answers.into_iter().flatten());
-    let tables = [factor_table(findings), delay_table(findings)];
-    findings.tables.extend(tables.into_iter().flatten());
+pub(super) fn of(findings: &Findings) -> Answered {
+    let answers = [
+        step::answer(findings),
+        speed(findings),
+        delays::answer(findings),
+        delays::guess(findings),
+        buffer(findings),
+        tail(findings),
+        environment::answer(findings),
+        decryption::answer(findings),
+        product(findings),
+    ];
+    let tables = [step::table(findings), factor_table(findings), delays::table(findings)];
+    Answered {
+        answers: answers.into_iter().flatten().collect(),
+        tables: tables.into_iter().flatten().collect(),
+    }
 }
 
-/// `1.25 times as long (1.20 to 1.31)`.
-fn longer(effect: Interval) -> String {
-    let words = format!("{:.2} times as long ({:.2} to {:.2})", effect.estimate, effect.low, effect.high);
+/// `1.25 (1.20 to 1.31) times as long`.
+pub(super) fn longer(effect: Interval) -> String {
+    let words = format!("{} times as long", effect.words(2));
     if effect.excludes(1.0) { words } else { format!("{words}, which may be chance") }
 }
 
-fn part<'f>(findings: &'f Findings, name: &str) -> impl Iterator<Item = &'f Series> {
+pub(super) fn part<'f>(findings: &'f Findings, name: &str) -> impl Iterator<Item = &'f Series> {
     let level = Level::from(name);
     findings.series.iter().filter(move |series| series.factor("part") == Some(&level))
 }
 
-fn is(series: &Series, factor: &str, level: impl Into<Level>) -> bool {
+pub(super) fn is(series: &Series, factor: &str, level: impl Into<Level>) -> bool {
     series.factor(factor) == Some(&level.into())
 }
 
@@ -48,8 +60,9 @@ const STEPS: [(&str, &str, &str, &str); 11] = [
     ("wait", "park", "spin", "idle threads that spin instead of parking"),
 ];
 
+/// Every step's effect at this number of threads, with its probability corrected for the number of steps.
 fn effects(findings: &Findings, threads: u64) -> Vec<Effect> {
-    let mut found = Vec::new();
+    let mut found: Vec<(&str, MainEffect)> = Vec::new();
     for (factor, base, level, words) in STEPS {
         // GCC's OpenMP stops spinning where threads outnumber processors, and a spinning crowd drowns every other effect:
         // so waiting is compared without OpenMP, and all else among those that park.
@@ -64,107 +77,54 @@ fn effects(findings: &Findings, threads: u64) -> Vec<Effect> {
         };
         let value = main_effect(chosen("factorial"), factor, base, level)
             .or_else(|| main_effect(chosen("appearance"), factor, base, level));
-        if let Some(value) = value {
-            found.push(Effect { name: words.to_owned(), value, unit: "times as long".to_owned() });
-        }
+        found.extend(value.map(|value| (words, value)));
     }
-    found
+    let corrected = correct_by_holm(&found.iter().map(|(_, effect)| effect.probability).collect::<Vec<_>>());
+    let with = |((words, effect), probability): ((&str, MainEffect), f64)| Effect {
+        probability: Some(probability),
+        ..Effect::new(words, effect.value, "times as long")
+    };
+    found.into_iter().zip(corrected).map(with).collect()
+}
+
+/// The effect with its probability: what a single interval says is not enough among several factors.
+fn tested(effect: &Effect) -> String {
+    let chance = match effect.probability {
+        Some(probability) if probability > 0.05 => format!(", which may be chance: p = {probability:.2}"),
+        _ => String::new(),
+    };
+    format!("{} times as long{chance}", effect.value.words(2))
 }
 
 fn speed(findings: &Findings) -> Option<Answer> {
     let effects = effects(findings, 2);
     let of = |factor: &str, base: &str, level: &str| {
         let words = STEPS.iter().find(|step| (step.0, step.1, step.2) == (factor, base, level))?.3;
-        effects.iter().find(|effect| effect.name == words).map(|effect| effect.value)
+        effects.iter().find(|effect| effect.name == words)
     };
     let runtime = of("runtime", "spawned", "openmp")?;
     let allocation = of("buffer", "largest", "whole")?;
     let size = of("buffer", "fixed 65536", "fixed 1024")?;
     let trim = of("trim", "default", "never")?;
-    let blame = match (runtime.low > 1.02, allocation.low > 1.02) {
-        (true, true) => "Both cost something here",
-        (true, false) => "Here it is OpenMP that costs, not the allocation",
-        (false, true) => "Here it is the allocation per file that costs, not OpenMP",
-        (false, false) => "Neither gave the speed here",
+    let costs = |effect: &Effect| effect.value.low > 1.0 && effect.probability.is_none_or(|p| p <= 0.05);
+    let blame = match (costs(runtime), costs(allocation)) {
+        (true, true) => "Both cost something",
+        (true, false) => "OpenMP costs something, the allocation is not shown to",
+        (false, true) => "The allocation per file costs something, OpenMP is not shown to",
+        (false, false) => "Neither is shown to cost anything",
     };
-    Some(Answer {
-        question: "Was it pthread instead of OpenMP, or no allocation per file, that gave the speed?"
-            .to_owned(),
-        sentence: format!(
-            "{blame}: with 2 threads, all else equal, OpenMP takes {}, a buffer allocated per file (against one of the same size kept) \
-             {}, and the published 1 KB buffer (against 64 KB) {}; forbidding the allocator to give memory back takes {}.",
-            longer(runtime),
-            longer(allocation),
-            longer(size),
-            longer(trim)
-        ),
-        effects,
-    })
-}
-
-/// Turns, anomalous ones, and the longest in medians of its series.
-fn count<'s>(series: impl Iterator<Item = &'s Series>) -> (usize, usize, f64) {
-    series.fold((0, 0, 0.0), |(turns, anomalous, worst), series| {
-        let most = series.wall.max / series.wall.median.estimate;
-        (turns + series.wall.count, anomalous + series.wall.anomalous, f64::max(worst, most))
-    })
-}
-
-fn delays(findings: &Findings) -> Option<Answer> {
-    let mut effects = Vec::new();
-    let mut causes = Vec::new();
-    let mut tried = Vec::new();
-    let (mut turns, mut worst) = (0, 0.0);
-    for (condition, words) in CONDITIONS {
-        let chosen = || part(findings, "conditions").filter(|series| is(series, "condition", condition));
-        let (all, anomalous, most) = count(chosen());
-        if all == 0 {
-            continue;
-        }
-        tried.push(words);
-        (turns, worst) = (turns + all, f64::max(worst, most));
-        let value = Interval::exact(anomalous as f64);
-        effects.push(Effect {
-            name: format!("anomalous delays of {all} runs, {condition}"),
-            value,
-            unit: "runs".to_owned(),
-        });
-        if anomalous > 0 {
-            let of = |factor: &str, level: &str| {
-                let (turns, anomalous, _) = count(chosen().filter(|series| is(series, factor, level)));
-                format!("{level} {anomalous}/{turns}")
-            };
-            let by = |factor: &str, levels: &[&str]| {
-                levels.iter().map(|level| of(factor, level)).collect::<Vec<_>>().join(", ")
-            };
-            causes.push(format!(
-                "\"{condition}\" {anomalous} of {all} runs (longest {most:.0} medians; {}; {}; {})",
-                by("runtime", &["spawned", "openmp", "pool"]),
-                by("buffer", &["fixed 1024", "whole"]),
-                by("wait", &["park", "spin"])
-            ));
-        }
-    }
-    if tried.is_empty() {
-        return None;
-    }
-    let sentence = if causes.is_empty() {
-        format!(
-            "The anomalous delays could not be reproduced in {turns} runs with: {}; the longest run took {worst:.1} medians.",
-            tried.join("; ")
-        )
-    } else {
-        format!(
-            "The anomalous delays on this machine come under {}. Tried: {}.",
-            causes.join(", and "),
-            tried.join("; ")
-        )
-    };
-    Some(Answer {
-        question: "What causes the anomalous delays (runs of more than 10 medians)?".to_owned(),
-        sentence,
-        effects,
-    })
+    let sentence = format!(
+        "{blame}: with 2 threads, all else equal, OpenMP takes {}, a buffer allocated per file (against one of the same size kept) \
+         {}, and the published 1 KB buffer (against 64 KB) {}; forbidding the allocator to give memory back takes {}. \
+         Probabilities are corrected for {} tests (Holm).",
+        tested(runtime),
+        tested(allocation),
+        tested(size),
+        tested(trim),
+        effects.len()
+    );
+    let question = "Was it pthread instead of OpenMP, or no allocation per file, that gave the speed?";
+    Some(Answer::measured(question, sentence, effects).as_headline())
 }
 
 fn buffer(findings: &Findings) -> Option<Answer> {
@@ -173,10 +133,9 @@ fn buffer(findings: &Findings) -> Option<Answer> {
     let best = series.iter().min_by(|a, b| a.wall.median.estimate.total_cmp(&b.wall.median.estimate))?;
     let effects: Vec<Effect> = series
         .iter()
-        .map(|series| Effect {
-            name: series.factor("buffer").map(ToString::to_string).unwrap_or_default(),
-            value: ratio_of_medians(&series.walls(), &best.walls()),
-            unit: "times as long as the best".to_owned(),
+        .map(|series| {
+            let name = series.factor("buffer").map(ToString::to_string).unwrap_or_default();
+            Effect::new(name, series.times_as_long_as(best), "times as long as the best")
         })
         .collect();
     let worst = effects.iter().max_by(|a, b| a.value.estimate.total_cmp(&b.value.estimate))?;
@@ -187,15 +146,12 @@ fn buffer(findings: &Findings) -> Option<Answer> {
     } else {
         format!(", and the worst, {}, {}", bytes(&worst.name), longer(worst.value))
     };
-    Some(Answer {
-        question: "How does the buffer's size change the time?".to_owned(),
-        sentence: format!(
-            "The best here is {}; the published 1 KB takes {}{end}.",
-            bytes(&best.factor("buffer").map(ToString::to_string).unwrap_or_default()),
-            longer(published.value)
-        ),
-        effects,
-    })
+    let sentence = format!(
+        "The fastest here is {}; the published 1 KB takes {}{end}.",
+        bytes(&best.factor("buffer").map(ToString::to_string).unwrap_or_default()),
+        longer(published.value)
+    );
+    Some(Answer::measured("How does the buffer's size change the time?", sentence, effects))
 }
 
 fn tail(findings: &Findings) -> Option<Answer> {
@@ -203,25 +159,24 @@ fn tail(findings: &Findings) -> Option<Answer> {
         part(findings, "tail")
             .filter(move |series| series.variant == "tail" && is(series, "threads", threads))
     };
-    let spin = main_effect(chosen(20), "wait", "park", "spin")?;
-    let queue = main_effect(chosen(2), "order", "strided", "queue")?;
+    let spin = main_effect(chosen(20), "wait", "park", "spin")?.value;
+    let queue = main_effect(chosen(2), "order", "strided", "queue")?.value;
     let crowd = |wait: &'static str| {
         let pool =
             |threads| chosen(threads).find(|series| is(series, "wait", wait) && is(series, "order", "queue"));
-        Some(ratio_of_medians(&pool(20)?.walls(), &pool(2)?.walls()))
+        Some(pool(20)?.times_as_long_as(pool(2)?))
     };
     let (parked, spinning) = (crowd("park")?, crowd("spin")?);
     let p99 = |wait: &'static str| {
         let found = chosen(20).find(|series| is(series, "wait", wait) && is(series, "order", "queue"))?;
         Some(found.wall.p99 / found.wall.median.estimate)
     };
-    let effect =
-        |name: &str, value| Effect { name: name.to_owned(), value, unit: "times as long".to_owned() };
-    Some(Answer {
-        question: "What do oversubscription, striding and spinning do?".to_owned(),
-        sentence: format!(
+    let effect = |name: &str, value| Effect::new(name, value, "times as long");
+    Some(Answer::measured(
+        "What do oversubscription, striding and spinning do?",
+        format!(
             "On uneven files a queue by size instead of striding takes {} with 2 threads; 20 threads instead of 2 take \
-             {} when idle threads park and {} when they spin; at 20 threads spinning takes {} as parking, and its 99th \
+             {} when idle threads park and {} when they spin; at 20 threads spinning instead of parking takes {}, and its 99th \
              percentile is {:.1} medians (parking {:.1}).",
             longer(queue),
             longer(parked),
@@ -230,13 +185,13 @@ fn tail(findings: &Findings) -> Option<Answer> {
             p99("spin")?,
             p99("park")?
         ),
-        effects: vec![
+        vec![
             effect("a queue by size instead of striding, uneven files, 2 threads", queue),
             effect("20 threads instead of 2, parking", parked),
             effect("20 threads instead of 2, spinning", spinning),
             effect("spinning instead of parking, 20 threads", spin),
         ],
-    })
+    ))
 }
 
 fn product(findings: &Findings) -> Option<Answer> {
@@ -263,18 +218,10 @@ fn product(findings: &Findings) -> Option<Answer> {
         let name = |of: &str| {
             format!("{} files of {}: {of}", series.work.operations, super::super::size_words(bytes))
         };
-        let faster = ratio_of_medians(&published.walls(), &ours.walls());
-        effects.push(Effect {
-            name: name("published against product"),
-            value: faster,
-            unit: "times as long".to_owned(),
-        });
-        let above = ratio_of_medians(&ours.walls(), &floor.walls());
-        effects.push(Effect {
-            name: name("product against copy"),
-            value: above,
-            unit: "times as long".to_owned(),
-        });
+        let faster = published.times_as_long_as(ours);
+        effects.push(Effect::new(name("published against product"), faster, "times as long"));
+        let above = ours.times_as_long_as(floor);
+        effects.push(Effect::new(name("product against copy"), above, "times as long"));
     }
     // The least and the most, each with its shape.
     let ends = |ending: &str| {
@@ -282,73 +229,44 @@ fn product(findings: &Findings) -> Option<Answer> {
         let by = |a: &&Effect, b: &&Effect| a.value.estimate.total_cmp(&b.value.estimate);
         let words = |effect: &Effect| {
             let shape = effect.name.split(':').next().unwrap_or_default();
-            format!("{:.2} ({shape})", effect.value.estimate)
+            format!("{} with {shape}", effect.value.words(2))
         };
-        Some(format!("{} to {}", words(all().min_by(by)?), words(all().max_by(by)?)))
+        Some(format!("from {} to {}", words(all().min_by(by)?), words(all().max_by(by)?)))
     };
     let (published, floor) = (ends("published against product")?, ends("product against copy")?);
-    Some(Answer {
-        question: "And the product?".to_owned(),
-        sentence: format!(
-            "Each at its best number of threads, the published program takes {published} times as long as cipherloom, \
-             which takes {floor} times as long as the same pipeline without a cipher."
-        ),
-        effects,
-    })
+    let sentence = format!(
+        "Each at its best number of threads. The published program's time in times of cipherloom's: {published}. \
+         cipherloom's in times of the same pipeline without a cipher: {floor}."
+    );
+    Some(Answer::measured("And the product?", sentence, effects))
 }
 
 fn factor_table(findings: &Findings) -> Option<Table> {
     let two = effects(findings, 2);
     let many = effects(findings, 20);
     (!two.is_empty()).then(|| Table {
-        title: "Main effects: times as long, all else equal (95% interval)".to_owned(),
-        columns: ["change", "2 threads", "20 threads"].map(str::to_owned).to_vec(),
+        title: format!(
+            "Main effects: times as long, all else equal, with {} and p of {} tests (Holm)",
+            interval_name(two[0].value),
+            two.len()
+        ),
+        columns: ["change", "2 threads", "p", "20 threads", "p"].map(str::to_owned).to_vec(),
         rows: two
             .iter()
             .map(|effect| {
-                let words =
-                    |value: Interval| format!("{:.2} ({:.2}-{:.2})", value.estimate, value.low, value.high);
+                let words = |effect: &Effect| {
+                    let probability = effect.probability.map_or_else(String::new, |p| format!("{p:.4}"));
+                    [effect.value.words(2), probability]
+                };
                 let other = many.iter().find(|other| other.name == effect.name);
-                let other = other.map_or_else(|| "-".to_owned(), |other| words(other.value));
-                vec![effect.name.clone(), words(effect.value), other]
+                let other = other.map_or_else(|| ["-", "-"].map(str::to_owned), words);
+                [[effect.name.clone()].to_vec(), words(effect).to_vec(), other.to_vec()].concat()
             })
             .collect(),
     })
 }
 
-fn delay_table(findings: &Findings) -> Option<Table> {
-    let mut rows = Vec::new();
-    for (condition, _) in CONDITIONS {
-        for runtime in ["spawned", "openmp", "pool"] {
-            for buffer in ["fixed 1024", "whole"] {
-                let chosen: Vec<&Series> = part(findings, "conditions")
-                    .filter(|series| is(series, "condition", condition))
-                    .filter(|series| is(series, "runtime", runtime) && is(series, "buffer", buffer))
-                    .collect();
-                let (turns, anomalous, worst) = count(chosen.iter().copied());
-                let median = |wait| {
-                    chosen.iter().find(|series| is(series, "wait", wait)).map(|s| s.wall.median.estimate)
-                };
-                let words = |time: Option<f64>| {
-                    time.map_or_else(|| "-".to_owned(), |time| format!("{:.1}", time / 1e6))
-                };
-                if turns > 0 {
-                    rows.push(vec![
-                        format!("{condition}, {runtime}, {buffer}"),
-                        words(median("park")),
-                        words(median("spin")),
-                        format!("{anomalous}/{turns}"),
-                        format!("{worst:.1}"),
-                    ]);
-                }
-            }
-        }
-    }
-    (!rows.is_empty()).then(|| Table {
-        title: "The hunt for delays: 10 files of 1 MB, 10 threads".to_owned(),
-        columns: ["condition", "ms, parking", "ms, spinning", "delays", "longest, medians"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows,
-    })
+/// What an interval of so many rounds may be called.
+pub(super) fn interval_name(value: Interval) -> &'static str {
+    if value.rounds >= LEAST_ROUNDS { "95% intervals" } else { "the range of the rounds" }
 }

@@ -5,14 +5,17 @@ use super::contestants::c_program;
 use super::trees::Tree;
 use super::{Parts, Setting};
 use crate::experiments::{Context, Findings};
-use crate::measure::{Contest, Random};
-use crate::record::Level;
+use crate::measure::{Contest, Contestant, Random};
+use crate::record::{Level, Sample};
+use crate::scratch;
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 const THREADS: usize = 10;
 
@@ -23,58 +26,118 @@ const MEMORY_LIMIT: u64 = 28 << 20;
 const DIRTY_BYTES: usize = 128 << 20;
 
 /// The conditions by name, and what each is.
-pub(super) const CONDITIONS: [(&str, &str); 6] = [
+pub(super) const CONDITIONS: [(&str, &str); 7] = [
     ("quiet", "files in memory, nothing else running"),
     ("busy processors", "files in memory, two other busy threads on each processor"),
     ("huge pages", "files in memory, the allocator asking for huge pages"),
     ("disk", "files on the disk"),
     ("dirty pages", "files on the disk, while another thread writes 128 MB at a time and forces them out"),
     ("memory limit", "files on the disk, the program in a control group of 28 MiB"),
+    (WORST, "files in memory, 100 of 512 KB to 4 MB, 10 and 20 threads"),
 ];
+
+/// The cells that had most delays in the publication.
+const WORST: &str = "worst published cells";
+
+/// How long those in the way get to be in it before a run.
+const SETTLE: Duration = Duration::from_millis(15);
 
 pub(super) fn run(parts: &Parts, context: &mut Context, findings: &mut Findings) -> anyhow::Result<()> {
     let Some(program) = &parts.program else { return Ok(()) };
-    let disk = match disk() {
+    let disk = match scratch::on_disk() {
         Ok(disk) => Some(disk),
         Err(reason) => {
             findings.notes.push(format!("the conditions on disk are left out: {reason}"));
             None
         }
     };
-    let rounds = context.by_extent(4, 80);
-    for (condition, _) in CONDITIONS {
+    let in_memory = Tree::even(&context.scratch, 10, 1 << 20)?;
+    let on_disk = disk.as_ref().map(|disk| Tree::even(disk.path(), 10, 1 << 20)).transpose()?;
+    let (mut entrants, mut limits) = (Vec::new(), Vec::new());
+    for (condition, _) in CONDITIONS.into_iter().filter(|(condition, _)| *condition != WORST) {
         let is_on_disk = !matches!(condition, "quiet" | "busy processors" | "huge pages");
-        let folder = match (&disk, is_on_disk) {
-            (Some(disk), true) => disk.path(),
-            (None, true) => continue,
-            (_, false) => &context.scratch,
+        let Some(tree) = (if is_on_disk { on_disk.as_ref() } else { Some(&in_memory) }) else { continue };
+        let disturbers = match (condition, &disk) {
+            ("busy processors", _) => Some(Rc::new(Disturbers::busy())),
+            ("dirty pages", Some(disk)) => Some(Rc::new(Disturbers::dirty(disk.path()))),
+            _ => None,
         };
-        let tree = Tree::even(folder, 10, 1 << 20)?;
-        let (mut entrants, mut limits) = (Vec::new(), Vec::new());
+        let mut refused = None;
+        let mut of_it = Vec::new();
         for setting in settings() {
             // glibc 2.35 and later; others pass over what they do not know.
             let tunable = (condition == "huge pages").then_some(("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"));
-            let (mut entrant, id) = c_program(program, "conditions", &tree, setting, "conditions", tunable)?;
+            let (mut entrant, id) = c_program(program, "conditions", tree, setting, "conditions", tunable)?;
             entrant.factors.insert("condition".to_owned(), Level::from(condition));
-            entrants.push(entrant);
             if condition == "memory limit" {
-                limits.push(MemoryLimit::of(id, MEMORY_LIMIT));
+                match MemoryLimit::of(id, MEMORY_LIMIT) {
+                    Ok(limit) => limits.push(limit),
+                    Err(reason) => refused = Some(reason),
+                }
+            }
+            if let Some(disturbers) = &disturbers {
+                let contestant =
+                    Box::new(Disturbed { disturbers: Rc::clone(disturbers), inner: entrant.contestant });
+                entrant.contestant = contestant;
+            }
+            of_it.push(entrant);
+        }
+        match refused {
+            Some(reason) => findings.notes.push(format!("the memory limit is left out: {reason}")),
+            None => entrants.extend(of_it),
+        }
+    }
+    // One contest: what a moment of the host does meets every condition alike.
+    let contest = Contest { warm_ups: 0, rounds: context.by_extent(3, 80), seed: context.seed };
+    context.hold(contest, "looking for delays, conditions in random order", entrants, findings);
+    drop(limits);
+    worst_cells(program, context, findings)
+}
+
+/// The cells in which the publication had most of its delays: 100 files of 512 KB to 4 MB, 10 and 20 threads, 100 runs.
+fn worst_cells(program: &Path, context: &mut Context, findings: &mut Findings) -> anyhow::Result<()> {
+    let sizes: &[usize] = context.by_extent(&[512 << 10], &[512 << 10, 1 << 20, 2 << 20, 4 << 20]);
+    let trees: Vec<Tree> = sizes
+        .iter()
+        .map(|&bytes| Tree::even(&context.scratch, context.by_extent(20, 100), bytes))
+        .collect::<anyhow::Result<_>>()?;
+    let mut entrants = Vec::new();
+    for tree in &trees {
+        for threads in [10, 20] {
+            for setting in [Setting::PUBLISHED, Setting::OLDER] {
+                for wait in ["park", "spin"] {
+                    let setting = Setting { wait, ..setting }.with_threads(threads);
+                    let (mut entrant, _) =
+                        c_program(program, "conditions", tree, setting, "conditions", None)?;
+                    entrant.factors.insert("condition".to_owned(), Level::from(WORST));
+                    entrants.push(entrant);
+                }
             }
         }
-        if let Some(Err(reason)) = limits.iter().find(|limit| limit.is_err()) {
-            findings.notes.push(format!("the memory limit is left out: {reason}"));
-            continue;
-        }
-        let disturbers = match condition {
-            "busy processors" => Disturbers::busy(),
-            "dirty pages" => Disturbers::dirty(folder),
-            _ => Disturbers::default(),
-        };
-        let contest = Contest { warm_ups: 0, rounds, seed: context.seed };
-        context.hold(contest, &format!("looking for delays: {condition}"), entrants, findings);
-        drop(disturbers);
     }
+    let contest = Contest { warm_ups: 0, rounds: context.by_extent(3, 100), seed: context.seed };
+    context.hold(contest, "looking for delays: the worst published cells", entrants, findings);
     Ok(())
+}
+
+/// A contestant in whose turns somebody is in the way.
+struct Disturbed<'a> {
+    disturbers: Rc<Disturbers>,
+    inner: Box<dyn Contestant + 'a>,
+}
+
+impl Contestant for Disturbed<'_> {
+    fn result(&mut self) -> anyhow::Result<Vec<u8>> {
+        self.inner.result()
+    }
+
+    fn turn(&mut self) -> anyhow::Result<Sample> {
+        self.disturbers.disturb(true);
+        std::thread::sleep(SETTLE);
+        let sample = self.inner.turn();
+        self.disturbers.disturb(false);
+        sample
+    }
 }
 
 /// The factors that may cause delays: who runs the threads, what is allocated, how idle threads wait.
@@ -90,42 +153,65 @@ fn settings() -> Vec<Setting> {
     all
 }
 
-/// A folder on a disk: beside other temporary files, or here.
-fn disk() -> Result<tempfile::TempDir, String> {
-    const TMPFS: u64 = 0x0102_1994;
-    let is_disk =
-        |folder: &Path| rustix::fs::statfs(folder).is_ok_and(|system| system.f_type as u64 != TMPFS);
-    let places = [std::env::temp_dir(), PathBuf::from("/var/tmp"), PathBuf::from(".")];
-    let Some(folder) = places.iter().find(|folder| is_disk(folder)) else {
-        return Err(format!("{} is in memory; set TMPDIR to a folder on a disk", places[0].display()));
-    };
-    tempfile::Builder::new()
-        .prefix("cipherloom-lab-")
-        .tempdir_in(folder)
-        .map_err(|error| format!("cannot make a folder in {}: {error}", folder.display()))
-}
-
-/// Threads that are in the way until dropped.
+/// Threads that are in the way when they are told to be, and otherwise sleep.
 #[derive(Default)]
 struct Disturbers {
-    stop: Arc<AtomicBool>,
+    shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
 }
 
+#[derive(Default)]
+struct Shared {
+    is_active: AtomicBool,
+    has_ended: AtomicBool,
+    lock: Mutex<()>,
+    changed: Condvar,
+}
+
+impl Shared {
+    /// Sleeps until there is somebody to disturb; gives whether there ever will be.
+    fn await_work(&self) -> bool {
+        let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_idle =
+            |(): &mut ()| !self.is_active.load(Ordering::Relaxed) && !self.has_ended.load(Ordering::Relaxed);
+        drop(self.changed.wait_while(guard, is_idle).unwrap_or_else(PoisonError::into_inner));
+        !self.has_ended.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, what: &AtomicBool, value: bool) {
+        let _guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        what.store(value, Ordering::Relaxed);
+        self.changed.notify_all();
+    }
+}
+
 impl Disturbers {
+    /// From now on, or until told again.
+    fn disturb(&self, is_active: bool) {
+        self.shared.set(&self.shared.is_active, is_active);
+    }
+
+    fn add(&mut self, mut work: impl FnMut(&Shared) -> bool + Send + 'static) {
+        let shared = Arc::clone(&self.shared);
+        self.threads.push(std::thread::spawn(move || {
+            while shared.await_work() {
+                if !work(&shared) {
+                    return;
+                }
+            }
+        }));
+    }
+
     /// Two on each processor, always busy.
     fn busy() -> Disturbers {
         let mut disturbers = Disturbers::default();
         for _ in 0..2 * std::thread::available_parallelism().map_or(1, usize::from) {
-            let stop = Arc::clone(&disturbers.stop);
-            let work = move || {
-                while !stop.load(Ordering::Relaxed) {
-                    std::hint::black_box(
-                        (0..10_000_u64).fold(1, |sum, number| std::hint::black_box(sum ^ number)),
-                    );
-                }
-            };
-            disturbers.threads.push(std::thread::spawn(work));
+            disturbers.add(|_| {
+                std::hint::black_box(
+                    (0..10_000_u64).fold(1, |sum, number| std::hint::black_box(sum ^ number)),
+                );
+                true
+            });
         }
         disturbers
     }
@@ -133,28 +219,22 @@ impl Disturbers {
     /// One that keeps the disk's queue full.
     fn dirty(folder: &Path) -> Disturbers {
         let mut disturbers = Disturbers::default();
-        let (stop, path) = (Arc::clone(&disturbers.stop), folder.join("dirty"));
-        let work = move || {
-            let chunk = Random::bytes(1, 1 << 20);
-            // A disk that refuses is a disk without dirty pages: there is nothing to tell and nothing to mend.
-            let Ok(mut file) = File::create(&path) else { return };
-            while !stop.load(Ordering::Relaxed) {
-                let written = (0..DIRTY_BYTES / chunk.len())
-                    .take_while(|_| !stop.load(Ordering::Relaxed))
-                    .try_for_each(|_| file.write_all(&chunk));
-                if written.and_then(|()| file.sync_data()).and_then(|()| file.rewind()).is_err() {
-                    return;
-                }
-            }
-        };
-        disturbers.threads.push(std::thread::spawn(work));
+        let (path, chunk) = (folder.join("dirty"), Random::bytes(1, 1 << 20));
+        // A disk that refuses is a disk without dirty pages: there is nothing to tell and nothing to mend.
+        let Ok(mut file) = File::create(&path) else { return disturbers };
+        disturbers.add(move |shared| {
+            let written = (0..DIRTY_BYTES / chunk.len())
+                .take_while(|_| shared.is_active.load(Ordering::Relaxed))
+                .try_for_each(|_| file.write_all(&chunk));
+            written.and_then(|()| file.sync_data()).and_then(|()| file.rewind()).is_ok()
+        });
         disturbers
     }
 }
 
 impl Drop for Disturbers {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.shared.set(&self.shared.has_ended, true);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -204,5 +284,31 @@ impl Drop for MemoryLimit {
             }
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn disturbers_work_only_while_they_are_told_to_and_end_when_dropped() {
+        let mut disturbers = Disturbers::default();
+        let turns = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&turns);
+        disturbers.add(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            true
+        });
+        std::thread::sleep(SETTLE);
+        assert_eq!(turns.load(Ordering::Relaxed), 0, "it sleeps until it is told");
+        disturbers.disturb(true);
+        while turns.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+        disturbers.disturb(false);
+        drop(disturbers);
+        assert_eq!(Arc::strong_count(&turns), 1, "its thread has ended");
     }
 }

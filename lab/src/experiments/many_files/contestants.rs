@@ -9,7 +9,12 @@ use anyhow::{Context as _, ensure};
 use cipherloom::format::{Cipher, IvPolicy};
 use cipherloom::key::RawKey;
 use cipherloom::machine::Calibration;
-use cipherloom::{Backend, Format, Job, Machine, Selection, Unobserved, Work as JobWork};
+use cipherloom::{
+    Format,
+    internal::{Job, Selection, Work as JobWork},
+    machine::{Backend, Machine},
+    report::Unobserved,
+};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -41,6 +46,17 @@ pub(super) fn c_program(
 ) -> anyhow::Result<(Entrant<'static>, u32)> {
     let mut command = Command::new(program);
     command.envs(variable);
+    c_command(command, variant, tree, setting, part)
+}
+
+/// The same by the command that starts it.
+pub(super) fn c_command(
+    mut command: Command,
+    variant: &str,
+    tree: &Tree,
+    setting: Setting,
+    part: &str,
+) -> anyhow::Result<(Entrant<'static>, u32)> {
     command.arg(&tree.source).arg(&tree.target).arg(setting.threads.to_string());
     command.args(setting.arguments());
     if setting.wait == "spin" {
@@ -51,22 +67,32 @@ pub(super) fn c_program(
     let server = Server::start("the published program", &mut command)?;
     let id = server.id();
     let contestant = Box::new(Published { server, target: tree.target.clone() });
-    Ok((entrant(variant, tree, setting.factors(), part, Rc::clone(&tree.encrypted), contestant), id))
+    Ok((entrant(variant, tree, setting.factors(), part, Rc::clone(&tree.expected), contestant), id))
 }
 
-/// The product's pipeline, raw AES-128-CBC, with the published key and vector.
+/// The product's pipeline, raw AES-128-CBC, with the published key and vector; encrypting.
 pub(super) fn product(tree: &Tree, threads: usize, part: &str) -> anyhow::Result<Entrant<'static>> {
+    product_at(JobWork::Encrypt, tree, threads, part)
+}
+
+/// The same at one of the two directions.
+pub(super) fn product_at(
+    work: fn(Format) -> JobWork,
+    tree: &Tree,
+    threads: usize,
+    part: &str,
+) -> anyhow::Result<Entrant<'static>> {
     let key = RawKey::from_bytes(&KEY).context("16 bytes are a key")?;
     let format = Format::raw(Cipher::Aes128Cbc, &key, IvPolicy::Fixed(VECTOR), Backend::best())
         .context("the best backend runs here")?;
-    let contestant = Box::new(Product::new(tree, threads, Some(format)));
-    Ok(entrant("cipherloom", tree, threads_of(threads), part, Rc::clone(&tree.encrypted), contestant))
+    let contestant = Box::new(Product::new(tree, threads, work(format)));
+    Ok(entrant("cipherloom", tree, threads_of(threads), part, Rc::clone(&tree.expected), contestant))
 }
 
 /// The same without a cipher.
 pub(super) fn floor(tree: &Tree, threads: usize, part: &str) -> anyhow::Result<Entrant<'static>> {
-    let contestant = Box::new(Product::new(tree, threads, None));
-    let mut entrant = entrant("copy", tree, threads_of(threads), part, Rc::clone(&tree.plain), contestant);
+    let contestant = Box::new(Product::new(tree, threads, JobWork::Copy));
+    let mut entrant = entrant("copy", tree, threads_of(threads), part, Rc::clone(&tree.content), contestant);
     entrant.oracle = Oracle("the input");
     Ok(entrant)
 }
@@ -120,15 +146,14 @@ struct Product {
     source: PathBuf,
     target: PathBuf,
     threads: usize,
-    /// `None` copies.
-    format: Option<Format>,
+    work: JobWork,
     machine: Machine,
 }
 
 impl Product {
-    fn new(tree: &Tree, threads: usize, format: Option<Format>) -> Product {
+    fn new(tree: &Tree, threads: usize, work: JobWork) -> Product {
         let machine = Machine::detect(Calibration::default());
-        Product { source: tree.source.clone(), target: tree.target.clone(), threads, format, machine }
+        Product { source: tree.source.clone(), target: tree.target.clone(), threads, work, machine }
     }
 }
 
@@ -144,12 +169,11 @@ impl Contestant for Product {
                 .with_context(|| format!("cannot remove {}", self.target.display()))?;
         }
         fs::create_dir(&self.target).with_context(|| format!("cannot make {}", self.target.display()))?;
-        let work = self.format.as_ref().map_or(JobWork::Copy, JobWork::Encrypt);
-        let job = Job::new(work, Some(self.target.clone()));
+        let job = Job::new(self.work.clone(), Some(self.target.clone()));
         let watch = Stopwatch::start(Clock::Process);
-        let tree = cipherloom::Tree::list(&self.source, &Selection::default())?;
+        let tree = cipherloom::internal::Tree::list(&self.source, &Selection::default())?;
         let plan = job.plan(&tree, &self.machine, NonZeroUsize::new(self.threads));
-        let summary = cipherloom::run(&tree, &plan, &job, &Unobserved)?;
+        let summary = cipherloom::internal::run(&tree, &plan, &job, &Unobserved)?;
         let sample = watch.stop(1);
         ensure!(summary.failed == 0, "{} of {} files failed", summary.failed, summary.files);
         Ok(sample)
@@ -187,7 +211,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tree = Tree::even(folder.path(), 3, 100).unwrap();
         let mut entrant = floor(&tree, 1, "test").unwrap();
-        entrant.expected = Rc::clone(&tree.encrypted);
+        entrant.expected = Rc::clone(&tree.expected);
         let outcome = Contest { warm_ups: 0, rounds: 1, seed: 1 }.hold(vec![entrant], || ());
         assert!(outcome.series.is_empty() && outcome.excluded[0].was_wrong);
     }

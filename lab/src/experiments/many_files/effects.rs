@@ -1,18 +1,27 @@
 //! Main effects of a factorial design: what changing one factor alone does, over all levels of the others.
 
-use crate::measure::{Interval, bootstrap, median};
+use crate::measure::{Interval, probability_of_signs};
 use crate::record::{Factors, Level, Series};
 use std::collections::BTreeMap;
 
-/// How many times as long runs take when `factor` goes from `base` to `level`, all else the same: the geometric mean
-/// over every pair of series that differ in this factor alone, with its 95% interval. `None` if there is no such pair.
+/// What one step of a factor does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct MainEffect {
+    /// How many times as long runs take: the median over the rounds.
+    pub(super) value: Interval,
+    /// The probability that it is chance, by the pairs' signs; not corrected for other tests.
+    pub(super) probability: f64,
+}
+
+/// How many times as long runs take when `factor` goes from `base` to `level`, all else the same: in each round the
+/// geometric mean over every pair of series that differ in this factor alone. `None` if there is no such pair.
 pub(super) fn main_effect<'s>(
     series: impl Iterator<Item = &'s Series>,
     factor: &str,
     base: &str,
     level: &str,
-) -> Option<Interval> {
-    let mut pairs: BTreeMap<String, [Option<Vec<f64>>; 2]> = BTreeMap::new();
+) -> Option<MainEffect> {
+    let mut pairs: BTreeMap<String, [Option<&Series>; 2]> = BTreeMap::new();
     for series in series {
         let Some(Level::Name(name)) = series.factor(factor) else { continue };
         let place = match name {
@@ -20,19 +29,27 @@ pub(super) fn main_effect<'s>(
             name if name == level => 1,
             _ => continue,
         };
-        pairs.entry(others(&series.factors, factor)).or_default()[place] = Some(series.walls());
+        pairs.entry(others(&series.factors, factor)).or_default()[place] = Some(series);
     }
-    let pairs: Vec<[Vec<f64>; 2]> =
-        pairs.into_values().filter_map(|[base, level]| Some([base?, level?])).collect();
-    if pairs.is_empty() {
-        return None;
-    }
-    let flat: Vec<&[f64]> = pairs.iter().flatten().map(Vec::as_slice).collect();
-    let count = pairs.len() as f64;
-    Some(bootstrap(&flat, |parts| {
-        let sum: f64 = parts.chunks(2).map(|pair| (median(&pair[1]) / median(&pair[0])).ln()).sum();
-        (sum / count).exp()
-    }))
+    // Logarithms of the ratio, for each pair and round.
+    let differences: Vec<Vec<f64>> = pairs
+        .into_values()
+        .filter_map(|[base, level]| Some((base?, level?)))
+        .filter(|(base, level)| base.took_turns_with(level))
+        .map(|(base, level)| {
+            level.walls().iter().zip(base.walls()).map(|(level, base)| (level / base).ln()).collect()
+        })
+        .collect();
+    let rounds = differences.iter().map(Vec::len).min()?;
+    let of_round = |round| {
+        let sum: f64 = differences.iter().map(|pair: &Vec<f64>| pair[round]).sum();
+        (sum / differences.len() as f64).exp()
+    };
+    let of_pair = |pair: &Vec<f64>| pair[..rounds].iter().sum::<f64>();
+    Some(MainEffect {
+        value: Interval::of_rounds(&(0..rounds).map(of_round).collect::<Vec<_>>()),
+        probability: probability_of_signs(&differences.iter().map(of_pair).collect::<Vec<_>>()),
+    })
 }
 
 fn others(factors: &Factors, factor: &str) -> String {
@@ -69,9 +86,11 @@ mod tests {
     fn a_known_effect_is_found_whatever_the_other_factor_is() {
         let design = design();
         let runtime = main_effect(design.iter(), "runtime", "spawned", "openmp").unwrap();
-        assert!((runtime.estimate - 1.5).abs() < 0.01 && runtime.excludes(1.0), "{runtime:?}");
+        assert!((runtime.value.estimate - 1.5).abs() < 0.01 && runtime.value.excludes(1.0), "{runtime:?}");
+        // Two pairs alike: half of all signs are as far from nothing, so that two pairs prove nothing.
+        assert!((0.45..0.55).contains(&runtime.probability), "{runtime:?}");
         let buffer = main_effect(design.iter(), "buffer", "fixed", "whole").unwrap();
-        assert!((buffer.estimate - 0.8).abs() < 0.01 && buffer.excludes(1.0), "{buffer:?}");
+        assert!((buffer.value.estimate - 0.8).abs() < 0.01 && buffer.value.excludes(1.0), "{buffer:?}");
         assert_eq!(main_effect(design.iter(), "runtime", "spawned", "no-such"), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::record::Factors;
 
-/// One level of each factor; see `peers/many_files.c`.
+/// One level of each factor; see `lab/peers/many_files.c`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
     /// Threads.
@@ -22,6 +22,8 @@ pub struct Setting {
     pub order: &'static str,
     /// `park`, `spin`.
     pub wait: &'static str,
+    /// `encrypt`, `decrypt`.
+    pub work: &'static str,
 }
 
 impl Setting {
@@ -35,6 +37,7 @@ impl Setting {
         appear: "inplace",
         order: "strided",
         wait: "park",
+        work: "encrypt",
     };
 
     /// Its older form.
@@ -67,6 +70,7 @@ impl Setting {
                                     appear,
                                     order,
                                     wait,
+                                    work: "encrypt",
                                 });
                             }
                         }
@@ -89,6 +93,7 @@ impl Setting {
             ("appear", self.appear),
             ("order", self.order),
             ("wait", self.wait),
+            ("work", self.work),
             ("serve", "1"),
         ];
         pairs.map(|(factor, level)| format!("{factor}={level}")).to_vec()

@@ -25,9 +25,9 @@ pub(super) struct Tree {
     /// Bytes of each file; 0 if they differ.
     pub(super) file_bytes: usize,
     /// All files one after the other, by name.
-    pub(super) plain: Rc<[u8]>,
-    /// The same encrypted, each file by itself.
-    pub(super) encrypted: Rc<[u8]>,
+    pub(super) content: Rc<[u8]>,
+    /// What they must become: encrypted, or decrypted where they are ciphertext, each by itself.
+    pub(super) expected: Rc<[u8]>,
 }
 
 impl Tree {
@@ -45,21 +45,29 @@ impl Tree {
         Tree::new(scratch, &sizes, 0)
     }
 
+    /// What this tree of even files becomes, to be decrypted again.
+    pub(super) fn encrypted(&self) -> anyhow::Result<Tree> {
+        let of_encrypted = |path: &Path| path.with_extension("encrypted");
+        let (source, target) = (of_encrypted(&self.source), of_encrypted(&self.target));
+        write_files(&source, &vec![self.expected.len() / self.count; self.count], &self.expected)?;
+        let (content, expected) = (Rc::clone(&self.expected), Rc::clone(&self.content));
+        // The same bytes of work as in the other direction.
+        Ok(Tree { source, target, content, expected, ..*self })
+    }
+
     fn new(scratch: &Path, sizes: &[usize], file_bytes: usize) -> anyhow::Result<Tree> {
         let total: usize = sizes.iter().sum();
         let name = format!("{}x{file_bytes}-{total}", sizes.len());
         let (source, target) =
             (scratch.join(format!("source-{name}")), scratch.join(format!("target-{name}")));
-        fs::create_dir_all(&source).with_context(|| format!("cannot make {}", source.display()))?;
         let plain = Random::bytes(total as u64, total);
+        write_files(&source, sizes, &plain)?;
         let mut encrypted = Vec::with_capacity(total + 16 * sizes.len());
         let cipher = Aes128::new(&Array(KEY));
         let mut rest = &plain[..];
-        for (index, &size) in sizes.iter().enumerate() {
+        for &size in sizes {
             let (content, after) = rest.split_at(size);
             rest = after;
-            let path = source.join(format!("file-{index:05}"));
-            fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
             encrypt(&cipher, content, &mut encrypted);
         }
         Ok(Tree {
@@ -68,8 +76,8 @@ impl Tree {
             count: sizes.len(),
             bytes: total as u64,
             file_bytes,
-            plain: plain.into(),
-            encrypted: encrypted.into(),
+            content: plain.into(),
+            expected: encrypted.into(),
         })
     }
 }
@@ -80,6 +88,19 @@ impl Drop for Tree {
         let _ = fs::remove_dir_all(&self.target);
         let _ = fs::remove_dir_all(&self.source);
     }
+}
+
+/// Makes files of these sizes in a folder, which together are `content`.
+fn write_files(folder: &Path, sizes: &[usize], content: &[u8]) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut rest = content;
+    for (index, &size) in sizes.iter().enumerate() {
+        let (content, after) = rest.split_at(size);
+        rest = after;
+        let path = folder.join(format!("file-{index:05}"));
+        fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// CBC (SP 800-38A, section 6.2) with the padding of PKCS #7 (RFC 5652, section 6.3).
@@ -136,7 +157,7 @@ mod tests {
     fn uneven_files_are_uneven_and_gone_afterwards() {
         let folder = tempfile::tempdir().unwrap();
         let tree = Tree::uneven(folder.path(), 10).unwrap();
-        assert_eq!(content(&tree.source).unwrap(), tree.plain.to_vec());
+        assert_eq!(content(&tree.source).unwrap(), tree.content.to_vec());
         assert!(tree.source.join("file-00000").is_file());
         drop(tree);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -255,7 +255,13 @@ impl Life {
     /// The same by [`step_on_threads`], which leaves out cells that cannot change.
     #[must_use]
     pub fn grown_quickly(setting: &Setting) -> Life {
-        Life::by(step_on_threads, Rule::Grow, setting, setting.plot(), |_, _| ())
+        Life::quickly(Rule::Grow, setting, setting.plot(), |_, _| ())
+    }
+
+    /// [`Life::of`] by [`step_on_threads`]: for what the oracle has proven, or is too slow for.
+    #[must_use]
+    pub fn quickly(rule: Rule, setting: &Setting, cells: Vec<u32>, each: impl FnMut(u32, &[u32])) -> Life {
+        Life::by(step_on_threads, rule, setting, cells, each)
     }
 }
 

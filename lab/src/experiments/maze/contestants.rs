@@ -1,7 +1,7 @@
 //! Who takes part: this processor on one thread and on all, and every form on every device.
 
 use super::automaton::{step, step_on_threads};
-use super::stages::{Stage, bytes};
+use super::stages::{Part, Stage, bytes};
 use crate::experiments::factors;
 use crate::measure::{Contestant, Entrant, Stopwatch};
 use crate::record::{Clock, Level, Oracle, Sample, Work};
@@ -20,15 +20,19 @@ pub(super) fn entrant(
     contestant: Box<dyn Contestant>,
 ) -> Entrant<'static> {
     let cells = stage.setting.cells() as u64;
+    let mut factors = factors([
+        ("device", device.into()),
+        ("size", u64::from(stage.setting.width).into()),
+        ("task", stage.rule.name().into()),
+        ("part", stage.part_name()),
+        ("frames", Level::from(u64::from(stage.frames))),
+    ]);
+    if let Part::WithDots(dots) = stage.part {
+        factors.insert("dots".to_owned(), u64::from(dots).into());
+    }
     Entrant {
         variant: variant.to_owned(),
-        factors: factors([
-            ("device", device.into()),
-            ("size", u64::from(stage.setting.width).into()),
-            ("task", stage.rule.name().into()),
-            ("part", stage.part_name()),
-            ("frames", Level::from(u64::from(stage.frames))),
-        ]),
+        factors,
         work: Work { bytes: 4 * cells, operations: cells },
         clock: Clock::Process,
         oracle: ORACLE,

@@ -10,6 +10,7 @@ use super::automaton::{Rule, Setting};
 use super::stages::bytes;
 use cipherloom_gpu::Error;
 use cipherloom_gpu::webgpu::{Context, wgpu};
+use cipherloom_lab_gpu::Clock;
 use std::rc::Rc;
 
 /// The one source for every device, joined as the page does.
@@ -86,14 +87,6 @@ pub struct Automaton {
     frame: u32,
 }
 
-/// Times of the device itself.
-struct Clock {
-    queries: wgpu::QuerySet,
-    resolved: wgpu::Buffer,
-    /// Nanoseconds of a tick.
-    tick: f64,
-}
-
 impl Automaton {
     /// Makes room for the cells.
     ///
@@ -134,7 +127,7 @@ impl Automaton {
         };
         let groups = (0..SLOTS).map(group).collect();
         context.check()?;
-        let clock = if context.report().timestamps { Some(Clock::new(context)?) } else { None };
+        let clock = Clock::of(context)?;
         Ok(Automaton { program: Rc::clone(program), setting, cells, slots, status, groups, clock, frame: 0 })
     }
 
@@ -161,20 +154,15 @@ impl Automaton {
     /// If the device failed.
     pub fn advance(&mut self, frames: u32) -> Result<Option<u64>, Error> {
         let end = self.frame + frames;
-        let (mut is_first, queries) = (true, self.clock.as_ref().map(|clock| &clock.queries));
+        let mut is_first = true;
         while self.frame < end {
             // The slots' parity is the frames'.
             let first = self.frame % SLOTS;
             let count = (SLOTS - first).min(end - self.frame);
             let is_last = self.frame + count == end;
             self.write_slots(first, count);
-            let timestamps =
-                queries.filter(|_| is_first || is_last).map(|query_set| wgpu::ComputePassTimestampWrites {
-                    query_set,
-                    beginning_of_pass_write_index: is_first.then_some(0),
-                    end_of_pass_write_index: is_last.then_some(1),
-                });
-            let descriptor = wgpu::ComputePassDescriptor { label: None, timestamp_writes: timestamps };
+            let timestamp_writes = self.clock.as_ref().and_then(|clock| clock.writes(is_first, is_last));
+            let descriptor = wgpu::ComputePassDescriptor { label: None, timestamp_writes };
             let size = [self.setting.width.div_ceil(GROUP.0), self.setting.height.div_ceil(GROUP.1)];
             self.program.context.submit(|encoder| {
                 let mut pass = encoder.begin_compute_pass(&descriptor);
@@ -188,7 +176,8 @@ impl Automaton {
             is_first = false;
         }
         self.program.context.wait(None)?;
-        self.clock.as_ref().map(|clock| clock.read(&self.program.context)).transpose()
+        let time = self.clock.as_ref().map(|clock| clock.read(&self.program.context)).transpose()?;
+        Ok(time.map(|nanoseconds| nanoseconds as u64))
     }
 
     fn write_slots(&self, first: u32, count: u32) {
@@ -226,26 +215,5 @@ impl Automaton {
     pub fn cells(&self) -> Result<Vec<u32>, Error> {
         let read = self.program.context.read(&self.cells[self.frame as usize % 2])?;
         Ok(read.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
-    }
-}
-
-impl Clock {
-    fn new(context: &Context) -> Result<Clock, Error> {
-        let queries = context.device().create_query_set(&wgpu::QuerySetDescriptor {
-            label: None,
-            ty: wgpu::QueryType::Timestamp,
-            count: 2,
-        });
-        let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
-        let resolved = context.buffer(16, usage)?;
-        Ok(Clock { queries, resolved, tick: f64::from(context.queue().get_timestamp_period()) })
-    }
-
-    fn read(&self, context: &Context) -> Result<u64, Error> {
-        context.submit(|encoder| encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0))?;
-        let read = context.read(&self.resolved)?;
-        let (times, _) = read.as_chunks();
-        let [begin, end] = [0, 1].map(|index| u64::from_le_bytes(times[index]));
-        Ok((end.saturating_sub(begin) as f64 * self.tick) as u64)
     }
 }

@@ -1,22 +1,30 @@
 //! What the publication left open, answered from the series.
 
-use crate::experiments::Findings;
-use crate::measure::{Interval, ratio_of_medians};
+use crate::experiments::{Answered, Findings};
+use crate::measure::Interval;
 use crate::record::{Answer, Effect, Level, Series};
 use std::collections::BTreeSet;
 
 /// Seconds for 955 MB on one thread and on eight, medians of three runs; microseconds for 68 bytes.
+const PUBLISHED_TEXT: u64 = 68;
 const PUBLISHED_RATE: f64 = 955.0 / 102.36;
 const PUBLISHED_GAIN: f64 = 102.36 / 19.07;
 
-pub(super) fn of(findings: &Findings, threads: usize) -> Vec<Answer> {
+pub(super) fn of(findings: &Findings) -> Answered {
     let sizes: BTreeSet<u64> = findings.series.iter().filter_map(bytes).collect();
-    let Some(&largest) = sizes.last() else { return Vec::new() };
-    vec![
+    let threads = match findings.parameters.get("threads") {
+        Some(Level::Whole(threads)) => *threads,
+        _ => 0,
+    };
+    let Some(&largest) = sizes.last() else { return Answered::default() };
+    let answers = [
         crossover(findings, &sizes, threads),
+        overhead(findings, threads),
         gain(findings, largest, threads),
+        team(findings),
         without_threads(findings, largest),
-    ]
+    ];
+    Answered { answers: answers.into_iter().flatten().collect(), tables: Vec::new() }
 }
 
 fn bytes(series: &Series) -> Option<u64> {
@@ -33,10 +41,10 @@ fn at<'a>(findings: &'a Findings, variant: &str, bytes: u64) -> Option<&'a Serie
 /// How many times as fast `variant` is as `base`.
 fn speedup(findings: &Findings, variant: &str, base: &str, bytes: u64) -> Option<Interval> {
     let (variant, base) = (at(findings, variant, bytes)?, at(findings, base, bytes)?);
-    Some(ratio_of_medians(&base.walls(), &variant.walls()))
+    Some(base.times_as_long_as(variant))
 }
 
-fn crossover(findings: &Findings, sizes: &BTreeSet<u64>, threads: usize) -> Answer {
+fn crossover(findings: &Findings, sizes: &BTreeSet<u64>, threads: u64) -> Option<Answer> {
     let mut effects = Vec::new();
     let mut clauses = Vec::new();
     for form in ["per block", "table", "shuffles"] {
@@ -49,73 +57,99 @@ fn crossover(findings: &Findings, sizes: &BTreeSet<u64>, threads: usize) -> Answ
             Some(won) => {
                 let low = lost.copied().unwrap_or(*won);
                 clauses.push(format!("{form}: from {} (not yet at {})", size(*won), size(low)));
-                let value = Interval { estimate: *won as f64, low: low as f64, high: *won as f64 };
-                effects.push(Effect { name: format!("crossover, {form}"), value, unit: "bytes".into() });
+                let value = Interval { estimate: *won as f64, low: low as f64, high: *won as f64, rounds: 0 };
+                effects.push(Effect::new(format!("crossover, {form}"), value, "bytes"));
             }
             None => clauses.push(format!("{form}: at no size up to {}", size(*sizes.last().unwrap_or(&0)))),
         }
     }
-    Answer {
-        question: "From which size on do threads pay?".into(),
-        sentence: format!(
-            "With {threads} threads on rayon, {}. Published: at 955 MB yes, at 68 bytes not (134 µs instead of 10).",
-            clauses.join("; ")
-        ),
-        effects,
-    }
+    let sentence = format!(
+        "With {threads} threads on rayon, {}. Published: at 955 MB yes, at 68 bytes not (134 µs instead of 10).",
+        clauses.join("; ")
+    );
+    Some(Answer::measured("From which size on do threads pay?", sentence, effects).as_headline())
 }
 
-fn gain(findings: &Findings, largest: u64, threads: usize) -> Answer {
-    let question = "How much do threads gain on the published form?".to_owned();
-    let Some(ratio) = speedup(findings, "per block, rayon", "per block", largest) else {
-        return Answer { question, sentence: "Not measured.".into(), effects: Vec::new() };
-    };
+/// What fork and join cost, from the smallest input: what threads add to the time of one.
+fn overhead(findings: &Findings, threads: u64) -> Option<Answer> {
+    let (serial, parallel) =
+        (at(findings, "per block", PUBLISHED_TEXT)?, at(findings, "per block, rayon", PUBLISHED_TEXT)?);
+    if !serial.took_turns_with(parallel) {
+        return None;
+    }
+    let more = |(parallel, serial): (f64, f64)| (parallel - serial) / 1e3;
+    let more =
+        Interval::of_rounds(&parallel.walls().into_iter().zip(serial.walls()).map(more).collect::<Vec<_>>());
     let sentence = format!(
-        "{:.2} times ({:.2} to {:.2}) on {threads} threads at {}; published: {PUBLISHED_GAIN:.1} times on 8.",
-        ratio.estimate,
-        ratio.low,
-        ratio.high,
+        "On {PUBLISHED_TEXT} bytes {threads} threads take {} µs longer than one (published: 124 µs on 8 threads).",
+        more.words(1)
+    );
+    let effects = vec![Effect::new("fork and join", more, "µs")];
+    Some(Answer::measured("What do fork and join cost?", sentence, effects).as_headline())
+}
+
+fn gain(findings: &Findings, largest: u64, threads: u64) -> Option<Answer> {
+    let ratio = speedup(findings, "per block, rayon", "per block", largest)?;
+    let sentence = format!(
+        "{} times on {threads} threads at {}; published: {PUBLISHED_GAIN:.1} times on 8 at 955 MB.",
+        ratio.words(2),
         size(largest)
     );
-    let effect = Effect {
-        name: format!("per block, {threads} threads against one"),
-        value: ratio,
-        unit: "times".into(),
-    };
-    Answer { question, sentence, effects: vec![effect] }
+    let effects = vec![Effect::new(format!("per block, {threads} threads against one"), ratio, "times")];
+    Some(Answer::measured("How much do threads gain on the published form?", sentence, effects))
 }
 
-fn without_threads(findings: &Findings, largest: u64) -> Answer {
-    let question = "What is left to gain on one thread?".to_owned();
+/// What each number of threads does, at the largest size at which all take part.
+fn team(findings: &Findings) -> Option<Answer> {
+    let all = || findings.series.iter().filter(|series| series.variant == "per block, rayon");
+    let level = |series: &Series| match series.factor("threads") {
+        Some(Level::Whole(threads)) => *threads,
+        _ => 0,
+    };
+    let counted = |size: u64| all().filter(move |series| bytes(series) == Some(size)).count();
+    let size = all().filter_map(bytes).filter(|&size| counted(size) > 1).max()?;
+    let base = at(findings, "per block", size)?;
+    let mut of_it: Vec<&Series> = all().filter(|series| bytes(series) == Some(size)).collect();
+    of_it.sort_by_key(|series| level(series));
+    let gain = |series: &&Series| (level(series), base.times_as_long_as(series));
+    let gains: Vec<(u64, Interval)> = of_it.iter().map(gain).collect();
+    let words: Vec<String> =
+        gains.iter().map(|(threads, gain)| format!("{threads}: {}", gain.words(2))).collect();
+    let sentence = format!(
+        "At {} with so many threads, in times of the speed of a loop without rayon: {}.",
+        self::size(size),
+        words.join(", ")
+    );
+    let effects = gains
+        .iter()
+        .map(|(threads, gain)| Effect::new(format!("per block, {threads} threads"), *gain, "times"));
+    Some(Answer::measured("How does the gain grow with the number of threads?", sentence, effects.collect()))
+}
+
+fn without_threads(findings: &Findings, largest: u64) -> Option<Answer> {
     // In the second cache the memory's rate does not count.
     let bytes = (64 << 10).min(largest);
     let bytes = if at(findings, "shuffles", bytes).is_some() { bytes } else { 16 << 10 };
     let ratio = |variant| speedup(findings, variant, "per block", bytes);
-    let (Some(table), Some(shuffles), Some(series), Some(per_block), Some(of_copy)) = (
-        ratio("table"),
-        ratio("shuffles"),
-        at(findings, "shuffles", bytes),
-        at(findings, "per block", bytes),
-        speedup(findings, "shuffles", "copy", bytes),
-    ) else {
-        return Answer { question, sentence: "Not measured.".into(), effects: Vec::new() };
-    };
+    let (table, shuffles) = (ratio("table")?, ratio("shuffles")?);
+    let (series, per_block) = (at(findings, "shuffles", bytes)?, at(findings, "per block", bytes)?);
+    let of_copy = speedup(findings, "shuffles", "copy", bytes)?;
     let sentence = format!(
-        "More than threads give: at {} a table of 256 bytes is {:.0} times as fast as the permutations for each block ({:.0} MB/s; published {PUBLISHED_RATE:.1}), and five byte shuffles are {:.0} times as fast ({:.1} GB/s, {:.2} of the rate of a copy).",
+        "At {} a table of 256 bytes is {} times as fast as the permutations for each block ({:.0} MB/s; published \
+         {PUBLISHED_RATE:.1}), and five byte shuffles are {} times as fast ({:.1} GB/s, {} of the rate of a copy).",
         size(bytes),
-        table.estimate,
+        table.words(0),
         1000.0 * per_block.gigabytes_per_second(),
-        shuffles.estimate,
+        shuffles.words(0),
         series.gigabytes_per_second(),
-        of_copy.estimate,
+        of_copy.words(2),
     );
-    let effect = |name: &str, value| Effect { name: name.to_owned(), value, unit: "times".into() };
     let effects = vec![
-        effect("table against per block", table),
-        effect("shuffles against per block", shuffles),
-        effect("shuffles against copy", of_copy),
+        Effect::new("table against per block", table, "times"),
+        Effect::new("shuffles against per block", shuffles, "times"),
+        Effect::new("shuffles against copy", of_copy, "times"),
     ];
-    Answer { question, sentence, effects }
+    Some(Answer::measured("What is left to gain on one thread?", sentence, effects).as_headline())
 }
 
 /// In the unit that reads best.
@@ -146,13 +180,15 @@ mod tests {
                 findings.series.push(Series::new(variant, levels, work, Clock::Process, samples, evidence));
             }
         }
-        let answers = of(&findings, 2);
+        findings.parameters.insert("threads".to_owned(), Level::from(2_u64));
+        let answers = of(&findings).answers;
         assert!(
             answers[0].sentence.contains("per block: from 64 KiB (not yet at 1 KiB)"),
             "{}",
             answers[0].sentence
         );
-        assert!(answers[1].sentence.starts_with("1.83 times"), "{}", answers[1].sentence);
-        assert_eq!(answers[2].sentence, "Not measured.");
+        assert!(answers[1].sentence.contains("take 0.1 (0.1 to 0.1) µs longer"), "{}", answers[1].sentence);
+        assert!(answers[2].sentence.starts_with("1.83 (1.83 to 1.83) times on 2"), "{}", answers[2].sentence);
+        assert_eq!(answers.len(), 3, "what was not measured is not answered");
     }
 }

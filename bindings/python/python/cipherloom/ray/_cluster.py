@@ -1,4 +1,4 @@
-"""The cluster: one that is there, or one on this machine for as long as a run takes, which nobody else can reach."""
+"""The cluster: an existing one, or one on this machine for the time of a run, which nobody else can reach."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["Cluster", "connected"]
 LOOPBACK = "127.0.0.1"
 
 SETTINGS = {
-    # Loopback only: Ray's own way on macOS and Windows, where it makes no clusters of several machines. Without it, Ray
-    # takes 127.0.0.1 for a mistake, and listens on every address.
+    # Loopback only, as Ray does on macOS and Windows, where it makes no clusters of several machines. Without this
+    # setting Ray takes 127.0.0.1 for a mistake, and listens on every address.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     # A machine under load takes longer than Ray's 10 s to start.
     "RAY_raylet_start_wait_time_s": "180",
-    # No word to anybody outside.
+    # No usage reports to Ray.
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
 }
 
 AUTHENTICATION = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
-"""What tells Ray whom a cluster takes."""
+"""Ray's settings for who may use a cluster."""
 
 RECEIPTS_BYTES = 80 << 20
 """Ray's object store on this machine: it holds receipts only."""
@@ -37,10 +37,10 @@ RECEIPTS_BYTES = 80 << 20
 
 @dataclass(frozen=True)
 class Cluster:
-    """How many tasks at once, of how many threads each."""
+    """How many tasks run at once, and with how many threads each."""
 
     is_own: bool
-    """Whether this run has started it, on this machine alone."""
+    """Whether this run has started it, on this machine only."""
     slots: int
     """Tasks that fit at once."""
     threads: int
@@ -56,8 +56,8 @@ def connected(address: str | None, threads: int | None) -> Iterator[Cluster]:
     before = {name: os.environ.get(name) for name in AUTHENTICATION}
     try:
         if is_own:
-            # Ray's records of this run and its sockets: this user's alone, and gone with the cluster. A short path, since
-            # sockets are in it. Ray opens its own folder to everybody, so it lies within one that stays closed.
+            # Ray's records of this run and its sockets: for this user only, and removed with the cluster. A short path, since
+            # sockets are in it. Ray opens its own folder to everybody, so it is inside one that stays closed.
             folder = tempfile.mkdtemp(prefix="cl-", dir="/tmp" if os.path.isdir("/tmp") else None)
             _demand_token(folder)
             _start(ray, os.path.join(folder, "ray"))
@@ -71,16 +71,16 @@ def connected(address: str | None, threads: int | None) -> Iterator[Cluster]:
         yield Cluster(is_own, sum(cpus // threads for cpus in nodes), threads)
     finally:
         if is_own:
-            # Ctrl-C has to wait until the cluster's processes have ended: a second or two.
+            # Ctrl-C waits until the cluster's processes have ended: a second or two.
             with Interrupt():
                 ray.shutdown()
-                # Before the token's file is gone, which Ray would look for again.
+                # Before the token's file is removed, which Ray would read again.
                 _authenticate(before)
                 shutil.rmtree(folder, ignore_errors=True)
 
 
 def _demand_token(folder: str) -> None:
-    """Whom the cluster takes: loopback is open to every user of the machine, and who reaches a cluster runs code on it."""
+    """Makes the cluster demand a token: every user of the machine reaches loopback, and could run code on the cluster."""
     path = os.path.join(folder, "token")
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "w") as file:

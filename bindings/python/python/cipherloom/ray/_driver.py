@@ -1,4 +1,4 @@
-"""The driver: gives tasks out, as many as fit and a few more, and writes down what comes back."""
+"""The driver: submits tasks, as many as fit and a few more, and records what comes back."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cipherloom import _native
 from cipherloom._report import Failure
 from cipherloom.ray._cluster import Cluster
 from cipherloom.ray._interrupt import Interrupt
 from cipherloom.ray._listing import Listed, cut
 from cipherloom.ray._manifest import Manifest
 from cipherloom.ray._metrics import Metrics
-from cipherloom.ray._work import Errand, Receipt, work
+from cipherloom.ray._work import Job, Receipt, work
 
 __all__ = ["Totals", "drive"]
 
 QUEUED = 2
-"""Tasks given out for each that runs, so that a slot that falls free has its next one there."""
+"""Tasks submitted for each that runs, so that a free slot has its next one at once."""
 
 LOOK = 0.1
-"""Seconds after which the driver looks for Ctrl-C."""
+"""Seconds after which the driver checks for Ctrl-C."""
 
 FIRST_WAIT = 1.0
-"""Seconds before objects that failed are tried again; doubled each time."""
+"""Seconds before objects that failed are retried; doubled each time."""
 
 TRANSIENT = frozenset({"OSError", "ConnectionError", "TimeoutError", "RayError"})
-"""Failures that another try may heal: those of stores and systems, never of keys or content."""
+"""Failures that a retry may repair: those of stores and systems, never of keys or content."""
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class Task:
-    """A share, and how often its objects have been tried before."""
+    """A share, and which attempt at it this is."""
 
     number: int
     attempt: int
@@ -58,7 +59,7 @@ class Task:
 
 def drive(
     cluster: Cluster,
-    errand: Errand,
+    job: Job,
     objects: list[Listed],
     manifest: Manifest,
     *,
@@ -66,24 +67,24 @@ def drive(
     max_retries: int,
     tell: Callable[[int, int], None],
 ) -> Totals:
-    """Does every object; returns when each is done or has failed for good."""
+    """Processes every object; returns when each is done or has failed for good."""
     import ray
     from ray.exceptions import RayError
 
     totals = Totals()
-    # A worker that is lost with its node or killed is Ray's to repeat.
+    # Ray itself repeats a task whose worker is lost or killed.
     remote = ray.remote(max_retries=max_retries, num_cpus=cluster.threads, scheduling_strategy="SPREAD")(work)
     waiting = deque(Task(number, 1, share) for number, share in enumerate(cut(objects, chunk_bytes), 1))
     numbers = len(waiting)
     running: dict[Any, Task] = {}
-    metrics = Metrics(errand.operation, len(objects))
+    metrics = Metrics(job.operation, len(objects))
     with Interrupt() as interrupt:
         try:
-            shared = ray.put(errand)
+            shared = ray.put(job)
             while waiting or running:
                 while waiting and len(running) < QUEUED * cluster.slots and waiting[0].not_before <= time.monotonic():
                     task = waiting.popleft()
-                    running[remote.options(name=_name(errand, task)).remote(shared, task.share)] = task
+                    running[remote.options(name=_name(job, task)).remote(shared, task.share)] = task
                     totals.tasks += 1
                     totals.retried += task.attempt > 1
                 interrupt.look()
@@ -106,7 +107,7 @@ def drive(
                     metrics.tell(totals)
                     tell(totals.bytes, totals.files + totals.skipped + len(totals.failures))
         except BaseException:
-            # Ctrl-C above all: what runs stops within moments, and leaves nothing half-written.
+            # Mostly Ctrl-C: running tasks stop within moments, and leave nothing half-written.
             for reference in running:
                 ray.cancel(reference)
             raise
@@ -114,32 +115,32 @@ def drive(
     return totals
 
 
-def _name(errand: Errand, task: Task) -> str:
-    """What Ray's lists and dashboard call a task: what it does, which one it is, and where in the tree it is."""
+def _name(job: Job, task: Task) -> str:
+    """The task's name in Ray's lists and dashboard: what it does, its number, and where in the tree it is."""
     again = f", try {task.attempt}" if task.attempt > 1 else ""
     first = task.share[0].path.encode(errors="backslashreplace").decode()
     count = f"{len(task.share)} object{'' if len(task.share) == 1 else 's'} from {first}"
-    return f"cipherloom {errand.operation} {task.number}: {count}{again}"
+    return f"cipherloom {job.operation} {task.number}: {count}{again}"
 
 
 def _settle(task: Task, receipt: Receipt, max_retries: int, totals: Totals) -> list[Listed]:
-    """Counts a receipt; gives what is to be tried again."""
+    """Counts a receipt; returns what is to be retried."""
     totals.files += receipt.files
     totals.skipped += receipt.skipped
     totals.bytes += receipt.bytes
     totals.output_bytes += receipt.output_bytes
     totals.working_seconds += receipt.seconds
     again = set()
-    for path, reason, error in receipt.failures:
+    for path, reason, error, hint in receipt.failures:
         if error in TRANSIENT and task.attempt <= max_retries:
             again.add(path)
         else:
-            totals.failures.append(Failure(Path(path), reason, error))
+            totals.failures.append(Failure(Path(path), reason, error, hint))
     return [each for each in task.share if each.path in again]
 
 
 def _lost(task: Task, error: Exception) -> Receipt:
-    """A receipt in the place of one that will not come."""
-    reason = f"the task was lost ({type(error).__name__}); look for the node's memory and Ray's logs"
-    failures = [(each.path, reason, "RayError") for each in task.share]
+    """The receipt of a task that was lost."""
+    reason = f"the task was lost ({type(error).__name__})"
+    failures: list[_native.Failed] = [(each.path, reason, "RayError", "see the node's memory and Ray's logs") for each in task.share]
     return Receipt("", 0, 0.0, 0, 0, 0, 0, failures)

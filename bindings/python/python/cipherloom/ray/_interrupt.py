@@ -1,8 +1,8 @@
-"""Ctrl-C while Ray is at work: held until the run looks for it, so that it is neither lost nor raised in the midst of Ray.
+"""Ctrl-C while Ray works: held until the run checks for it, so that it is neither lost nor raised inside Ray.
 
-Python runs a signal's handler wherever the main thread is. In Ray that may be a destructor or a call from native code, where an
-exception has nowhere to go and is dropped: the run would go on as if nobody had pressed a key. So the handler only
-notes the signal, and the run, which looks often, raises what the handler that was there before raises.
+Python runs a signal's handler wherever the main thread is. In Ray that may be a destructor or a call from native code, where
+an exception is dropped: the run would continue as if nobody had pressed a key. So the handler only records the signal, and the
+run, which checks often, calls the former handler.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Interrupt"]
 
 
 class Interrupt:
-    """Holds SIGINT while it is entered: in the main thread, and where Python handles that signal. Elsewhere it does nothing,
+    """Holds SIGINT while it is entered. Outside of the main thread, and where Python does not handle that signal, it does nothing,
     since nothing is raised there."""
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Interrupt:
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
             former = signal.getsignal(signal.SIGINT)
-            # Not where the signal is ignored (a job in the background), ends the process, or is handled by what is not Python.
+            # Not where the signal is ignored (a background job), ends the process, or has a handler outside of Python.
             if callable(former):
                 self._former = former
                 signal.signal(signal.SIGINT, self._hear)
@@ -41,13 +41,13 @@ class Interrupt:
             self.look()
 
     def look(self) -> None:
-        """Raises what a signal that has come would have raised: ``KeyboardInterrupt``, as a rule."""
+        """Raises what a signal that arrived would have raised: usually ``KeyboardInterrupt``."""
         if self._is_heard and self._former is not None:
             self._is_heard = False
             self._former(signal.SIGINT, None)
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         if self._is_heard and self._former is not None:
-            # Pressed again before the run has looked: at once, wherever this is.
+            # Pressed again before the run has checked: raise at once.
             self._former(number, frame)
         self._is_heard = True

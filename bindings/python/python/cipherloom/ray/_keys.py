@@ -1,5 +1,5 @@
-"""How keys reach the nodes: by the path of a file that is there, or wrapped by a key management service. What travels
-through Ray, and what Ray stores or logs, opens nothing by itself. A keyset in memory cannot be pickled at all.
+"""How keys reach the nodes: as the path of a key file, or wrapped by a key management service. Nothing that Ray transfers,
+stores or logs opens a file by itself. A keyset in memory cannot be pickled at all.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cipherloom import _native
-from cipherloom._trees import StrPath
+from cipherloom._options import StrPath
 from cipherloom.envelope import Envelope, KeyService
 from cipherloom.exceptions import InvalidRequest
 
@@ -43,7 +43,7 @@ class KeyFile:
 
 @dataclass(frozen=True)
 class Wrapped:
-    """An envelope, and the service that opens it: each node asks with its own credentials, once for each worker."""
+    """An envelope, and the service that opens it: each worker asks once, with its node's credentials."""
 
     envelope: Envelope
     """The wrapped keyset."""
@@ -51,7 +51,7 @@ class Wrapped:
     """The service; must be picklable, without credentials, as ``cipherloom.aws.Kms`` is."""
 
     def load(self) -> _native.Keyset:
-        """Asks the service, from the machine where this is called."""
+        """Has the service open it, from the machine where this is called."""
         return self.envelope.unwrap(self.service)
 
 
@@ -76,10 +76,11 @@ def in_private_memory(key: _native.Keyset | KeySource, is_own_cluster: bool) -> 
         yield key
         return
     if not is_own_cluster:
-        raise InvalidRequest(
-            "a keyset in memory goes to no cluster that others may share; give KeyFile (a path that every node has) or "
-            "Wrapped (an envelope that a key management service opens)"
+        error = InvalidRequest("a keyset in memory is not sent to a cluster that others may share")
+        error.add_note(
+            "hint: give KeyFile (a path that every node has) or Wrapped (an envelope that a key management service opens)"
         )
+        raise error
     memory = "/dev/shm"
     folder = tempfile.mkdtemp(prefix="cipherloom-", dir=memory if os.access(memory, os.W_OK) else None)
     try:

@@ -1,16 +1,15 @@
-"""What there is to do: the source listed once, many prefixes at once, and cut into tasks of even bytes."""
+"""The source, listed once with many prefixes at a time, and cut into tasks of even bytes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import NamedTuple
 
 from cipherloom import _native
-from cipherloom._report import Failure
-from cipherloom._trees import StrPath
+from cipherloom._options import Options, StrPath
+from cipherloom._report import Failure, failures
 
 __all__ = ["Listed", "cut", "listed"]
 
@@ -18,7 +17,7 @@ LISTS = 16
 """Folders that are listed at once."""
 
 OBJECT_BYTES = 64 << 10
-"""What an object costs beside its bytes, in bytes that take as long: opening, naming, a request."""
+"""What an object costs beside its bytes (opening, naming, a request), as bytes that take as long."""
 
 MOST_OBJECTS = 50_000
 """The most objects in a task, so that its receipt and its row in the manifest stay small."""
@@ -32,21 +31,21 @@ class Listed(NamedTuple):
     size: int
     """Bytes."""
     version: str | None
-    """What changes when it does: the store's ETag; size and time of a file."""
+    """Changes when the object does: the store's ETag; size and time of a file."""
 
 
-def listed(source: StrPath, include: list[str], exclude: list[str]) -> tuple[list[Listed], list[Failure]]:
+def listed(source: StrPath, options: Options) -> tuple[list[Listed], list[Failure]]:
     """Everything at the source, by path, and what could not be listed."""
     objects: list[Listed] = []
-    failures: list[Failure] = []
+    unlisted: list[Failure] = []
 
-    def add(prefix: str, found: Iterable[tuple[str, int, str | None]], bad: list[tuple[str, str, str]]) -> None:
+    def add(prefix: str, found: Iterable[_native.Listed], failed: Iterable[_native.Failed]) -> None:
         objects.extend(Listed(prefix + path, size, version) for path, size, version in found)
-        failures.extend(Failure(path if _native.is_address(path) else Path(path), reason, error) for path, reason, error in bad)
+        unlisted.extend(failures(failed))
 
-    if _native.is_address(source) or include or exclude or not os.path.isdir(source):
+    if _native.is_address(source) or options.include or options.exclude or not os.path.isdir(source):
         # Globs are relative to the whole source; of a store, many prefixes are listed at once as it is.
-        add("", *_native.list_objects(source, include, exclude))
+        add("", *_native.list_objects(source, options))
     else:
         folders = []
         with os.scandir(source) as entries:
@@ -59,11 +58,11 @@ def listed(source: StrPath, include: list[str], exclude: list[str]) -> tuple[lis
                     version = f"{facts.st_size:x}-{facts.st_mtime_ns:x}"
                     objects.append(Listed(entry.name, facts.st_size, version))
         with ThreadPoolExecutor(LISTS) as pool:
-            below = pool.map(lambda name: _native.list_objects(os.path.join(source, name), [], []), folders)
-            for name, (found, bad) in zip(folders, below, strict=True):
-                add(f"{name}/", found, bad)
+            below = pool.map(lambda name: _native.list_objects(os.path.join(source, name), options), folders)
+            for name, (found, failed) in zip(folders, below, strict=True):
+                add(f"{name}/", found, failed)
     objects.sort()
-    return objects, failures
+    return objects, unlisted
 
 
 def cut(objects: list[Listed], chunk_bytes: int) -> list[list[Listed]]:

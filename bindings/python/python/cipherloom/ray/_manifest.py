@@ -1,17 +1,17 @@
-"""The manifest: what is done, beside the output, and where a run that is repeated goes on.
+"""The manifest: records beside the output of what is done, from which a repeated run continues.
 
 ::
 
     <destination>.manifest/20261122T031500Z-1f8a0c42-0001.jsonl     one run's rows, in parts
         {"event": "run", "format": "cipherloom-manifest-1", "operation": …, "source": …, "key": …, "objects": …}
         {"event": "task", "task": 17, "attempt": 1, "node": …, "seconds": …, "objects": [[path, size, version] …],
-         "failures": [[path, reason, exception] …], …}
+         "failures": [[path, reason, exception, hint] …], …}
         {"event": "end", "done": …, "failed": …}
 
-A row is written when its task has ended, and forced to stable storage; a row that a crash cut short is passed over.
-What a lost row spoke of is recognised by its output, and counted as skipped. A part may be turned into a table (Parquet) when
-it is full or the run ends; it is read as its lines were. In a store the parts are objects, put there
-when a part is full and when the run ends. Names are in it, keys and plaintext never.
+A row is written when its task has ended, and forced to stable storage; a row that a crash cut short is skipped.
+The objects of a lost row are recognised by their outputs, and counted as skipped. A part may be turned into a table (Parquet)
+when it is full or the run ends; it reads as its lines did. In a store the parts are objects, uploaded when a part is full and
+when the run ends. A manifest holds names, never keys or plaintext.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Any, Literal, TypeAlias
 
 from cipherloom import _native
+from cipherloom._options import Options, Request
 from cipherloom.exceptions import InvalidRequest
 from cipherloom.ray import _parquet
 from cipherloom.ray._listing import Listed
@@ -47,8 +48,8 @@ class Manifest:
 
     @staticmethod
     def beside(place: str) -> str | None:
-        """Where the records of ``place`` are, if nothing else is said. Beside a whole bucket there is only another bucket,
-        beside the root nothing: of these there are none."""
+        """Where the records of ``place`` are by default. ``None`` for a whole bucket, which has only other buckets beside it, and
+        for the root."""
         place = place.rstrip("/")
         is_whole = "/" not in place.partition("://")[2] if _native.is_address(place) else not place
         return None if is_whole else f"{place}.manifest"
@@ -124,9 +125,9 @@ class Manifest:
             self._file = open(path, "x", encoding="utf-8")  # noqa: SIM115
             self._rows = 0
             if row["event"] != "run":
-                # Each part says by itself what it is about.
+                # Each part can be read by itself.
                 self._file.write(json.dumps({"event": "run", "format": FORMAT, **self._run}) + "\n")
-        # Names that are no text are carried as Python has them (surrogates), escaped.
+        # Names that are no text are written as Python has them (surrogates), escaped.
         self._file.write(json.dumps(row) + "\n")
         self._file.flush()
         os.fsync(self._file.fileno())
@@ -148,7 +149,7 @@ class Manifest:
             self._copy(os.path.dirname(name), self.place, [(os.path.basename(name), os.path.getsize(name), None)])
 
     def _parts(self) -> list[str]:
-        """All parts, by time. Of one that was being turned into a table when a run broke off, the table."""
+        """All parts, by time. If a run broke off while it turned one into a table, the table."""
         self._fetch()
         names = os.listdir(self._folder) if os.path.isdir(self._folder) else []
         tables = {name.removesuffix(".parquet") for name in names if name.endswith(".parquet")}
@@ -157,11 +158,11 @@ class Manifest:
         return [os.path.join(self._folder, name) for name in sorted(parts)]
 
     def _fetch(self) -> None:
-        """Brings a store's records here."""
+        """Downloads a store's records."""
         if not self._is_stored:
             return
         try:
-            objects, unlisted = _native.list_objects(self.place, [], [])
+            objects, unlisted = _native.list_objects(self.place, Options())
         except FileNotFoundError:
             # Nothing has been recorded yet. That the bucket is missing, or refuses, is another error.
             return
@@ -170,16 +171,13 @@ class Manifest:
         self._copy(self.place, self._folder, objects)
 
     @staticmethod
-    def _copy(source: str, destination: str, objects: list[tuple[str, int, str | None]]) -> None:
-        _, failures = _native.process(
-            {
-                "operation": "copy", "source": source, "destination": destination, "key": None, "new_key": None,
-                "threads": 1, "if_exists": "fail", "links": "skip", "include": [], "exclude": [], "objects": objects,
-                "suffix": "", "bind_path": False, "durable": True, "progress": None,
-            }
-        )  # fmt: skip
-        if failures:
-            raise OSError(f"{failures[0][0]}: the manifest cannot be kept: {failures[0][1]}")
+    def _copy(source: str, destination: str, objects: list[_native.Listed]) -> None:
+        options = Options(threads=1, durable=True)
+        _, failed = _native.process(
+            Request(operation="copy", source=source, destination=destination, options=options, objects=objects)
+        )
+        if failed:
+            raise OSError(f"{failed[0][0]}: the manifest cannot be kept: {failed[0][1]}")
 
     def _read(self, path: str, found: dict[str, tuple[int, str | None]]) -> None:
         about: dict[str, Any] = {}
@@ -210,7 +208,7 @@ def _rows(path: str) -> Iterator[dict[str, Any]]:
             try:
                 row = json.loads(line)
             except ValueError:
-                # A crash cut it short: its objects are looked at again.
+                # A crash cut it short: its objects are processed again.
                 continue
             if isinstance(row, dict):
                 yield row

@@ -1,7 +1,7 @@
-"""Progress as numbers of Ray's: beside those that Ray has of tasks and nodes, for whoever gathers them (Prometheus, Grafana).
+"""Progress as Ray metrics, beside those that Ray has of tasks and nodes (for Prometheus, Grafana and so on).
 
-Recorded by the driver as receipts come in, and sent off by Ray in its own time; without the parts of Ray that pass them on
-(``pip install "ray[default]"``) nobody hears them, and nothing else changes.
+The driver records them as receipts arrive, and Ray exports them in its own time. Without Ray's exporter
+(``pip install "ray[default]"``) they are not exported, and nothing else changes.
 
 ==============================  =======  ========================================================
 name (Ray puts ``ray_`` before)  kind     meaning
@@ -10,7 +10,7 @@ name (Ray puts ``ray_`` before)  kind     meaning
 ``cipherloom_bytes_done``        counter  their bytes in the source
 ``cipherloom_objects_failed``    counter  objects that failed for good
 ``cipherloom_tasks_repeated``    counter  tasks for objects that had failed before
-``cipherloom_objects_left``      gauge    objects of this run that are not through
+``cipherloom_objects_left``      gauge    objects of this run that have not ended
 ==============================  =======  ========================================================
 
 Each has the tag ``operation``.
@@ -45,12 +45,12 @@ class Metrics:
             self._counters[name] = counter
         self._told = dict.fromkeys(self._counters, 0)
         self._objects = objects
-        self._left = Gauge("cipherloom_objects_left", "Objects of this run that are not through", ("operation",))
+        self._left = Gauge("cipherloom_objects_left", "Objects of this run that have not ended", ("operation",))
         self._left.set_default_tags(tags)
         self._left.set(objects)
 
     def tell(self, totals: Totals) -> None:
-        """Tells what has come in since the last time."""
+        """Records what arrived since the last time."""
         done, failed = totals.files + totals.skipped, len(totals.failures)
         now = {
             "objects_done": done,

@@ -1,14 +1,14 @@
-"""A manifest's part as a table: Parquet, one row for each object of a task, one group of rows for each task. The same content as
-in lines of JSON, and read back as the same rows. Needs pyarrow: ``pip install cipherloom[parquet]``.
+"""A manifest's part as a Parquet table: one row for each object of a task, one group of rows for each task. The content is that
+of the JSON lines, and reads back as the same rows. Needs pyarrow: ``pip install cipherloom[parquet]``.
 
 ::
 
-    columns       task  attempt  node  path  size  version  reason  error        (the last two: why the object failed)
-    metadata      "cipherloom-manifest" -> the rows in JSON, without what stands in the columns, in their order
+    columns       task  attempt  node  path  size  version  reason  error  hint     (the last three: why the object failed)
+    metadata      "cipherloom-manifest" -> the rows in JSON, in their order, without what is in the columns
 
 >>> pandas.read_parquet("sealed.manifest")                                                         # doctest: +SKIP
 
-Parquet's strings are UTF-8. A name that is no text stands there as JSON has it, with ``json:`` before it.
+Parquet's strings are UTF-8. A name that is no text is written as in JSON, with ``json:`` before it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["pyarrow_asked", "rows", "write"]
 METADATA = b"cipherloom-manifest"
 
 ESCAPED = "json:"
-"""Before a name that is told as JSON has it."""
+"""Before a name that is written as in JSON."""
 
 
 def pyarrow_asked() -> Any:
@@ -35,14 +35,14 @@ def pyarrow_asked() -> Any:
     return pyarrow
 
 
-def write(path: str, told: Iterable[dict[str, Any]]) -> None:
-    """Writes a part with these rows; complete, or not there. One task's objects are in memory at a time."""
+def write(path: str, rows: Iterable[dict[str, Any]]) -> None:
+    """Writes a part with these rows, complete or not at all. One task's objects are in memory at a time."""
     pyarrow = pyarrow_asked()
     text, count = pyarrow.string(), pyarrow.int64()
     schema = pyarrow.schema(
         {
             "task": count, "attempt": count, "node": text, "path": text, "size": count, "version": text, "reason": text,
-            "error": text,
+            "error": text, "hint": text,
         }
     )  # fmt: skip
     others = []
@@ -50,7 +50,7 @@ def write(path: str, told: Iterable[dict[str, Any]]) -> None:
         open(f"{path}.part", "xb") as file,
         pyarrow.parquet.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer,
     ):
-        for row in told:
+        for row in rows:
             if row["event"] == "task":
                 writer.write_table(_table(pyarrow, schema, row))
                 row = {name: value for name, value in row.items() if name not in ("objects", "failures")}
@@ -63,7 +63,7 @@ def write(path: str, told: Iterable[dict[str, Any]]) -> None:
 
 
 def rows(path: str) -> Iterator[dict[str, Any]]:
-    """The rows, as they would stand in lines of JSON."""
+    """The rows, as in lines of JSON."""
     pyarrow = pyarrow_asked()
     with pyarrow.parquet.ParquetFile(path) as file:
         group = 0
@@ -73,15 +73,16 @@ def rows(path: str) -> Iterator[dict[str, Any]]:
                 group += 1
                 names = [_name(name) for name in columns["path"]]
                 row["objects"] = [list(each) for each in zip(names, columns["size"], columns["version"], strict=True)]
-                whys = zip(names, columns["reason"], columns["error"], strict=True)
+                hints = columns.get("hint") or [None] * len(names)
+                whys = zip(names, columns["reason"], columns["error"], hints, strict=True)
                 row["failures"] = [list(why) for why in whys if why[2] is not None]
             yield row
 
 
 def _table(pyarrow: Any, schema: Any, row: dict[str, Any]) -> Any:
     objects = row["objects"]
-    whys = {path: (reason, error) for path, reason, error in row["failures"]}
-    nothing = (None, None)
+    whys = {path: why for path, *why in row["failures"]}
+    nothing = (None, None, None)
     return pyarrow.table(
         {
             "task": [row["task"]] * len(objects),
@@ -92,6 +93,7 @@ def _table(pyarrow: Any, schema: Any, row: dict[str, Any]) -> Any:
             "version": [version for _, _, version in objects],
             "reason": [whys.get(path, nothing)[0] for path, _, _ in objects],
             "error": [whys.get(path, nothing)[1] for path, _, _ in objects],
+            "hint": [whys.get(path, nothing)[2] for path, _, _ in objects],
         },
         schema=schema,
     )

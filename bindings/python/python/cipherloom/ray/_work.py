@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import time
@@ -11,17 +10,18 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from cipherloom import _native, lcp
+from cipherloom._options import Options, Request
 from cipherloom.exceptions import CipherloomError
 from cipherloom.ray._keys import KeySource, keyset
 from cipherloom.ray._listing import Listed
 
-__all__ = ["Errand", "Operation", "Receipt", "work"]
+__all__ = ["Job", "Operation", "Receipt", "work"]
 
 Operation: TypeAlias = Literal["encrypt", "decrypt", "verify", "rekey", "lcp_encrypt"]
 
 
 @dataclass(frozen=True)
-class Errand:
+class Job:
     """What all tasks of a run have in common."""
 
     operation: Operation
@@ -29,17 +29,14 @@ class Errand:
     destination: str | None
     key: KeySource | None
     new_key: KeySource | None
-    threads: int
-    suffix: str
-    bind_path: bool
-    durable: bool
+    options: Options
     key_file: str | None
     """Where content keys of publications go."""
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a task tells: its size does not depend on what it did, but for failures."""
+    """What a task returns. Only failures make it larger."""
 
     node: str
     pid: int
@@ -48,83 +45,67 @@ class Receipt:
     skipped: int
     bytes: int
     output_bytes: int
-    failures: list[tuple[str, str, str]]
-    """Path relative to the source, the reason, the exception's name."""
+    failures: list[_native.Failed]
+    """Path relative to the source, the reason, the exception's name, the remedy."""
 
 
-def work(errand: Errand, share: list[Listed]) -> Receipt:
-    """Does a share. Only what stops all of it raises; what fails by itself is in the receipt."""
+def work(job: Job, share: list[Listed]) -> Receipt:
+    """Does a share. An error that stops all of it raises; errors of single objects are in the receipt."""
     start = time.monotonic()
+    counts: dict[str, Any] = {}
+    failed: list[_native.Failed]
     try:
-        told, failures = _publications(errand, share) if errand.operation == "lcp_encrypt" else _objects(errand, share)
+        counts, failed = _publications(job, share) if job.operation == "lcp_encrypt" else _objects(job, share)
     except (CipherloomError, OSError) as error:
         # Kept plain: an exception of another type may not unpickle where it goes.
-        told, failures = {}, [(each.path, str(error), type(error).__name__) for each in share]
+        hint = next((note.removeprefix("hint: ") for note in getattr(error, "__notes__", [])), None)
+        failed = [(each.path, str(error), type(error).__name__, hint) for each in share]
     return Receipt(
         node=socket.gethostname(),
         pid=os.getpid(),
         seconds=time.monotonic() - start,
-        files=told.get("files", 0),
-        skipped=told.get("skipped", 0),
-        bytes=told.get("bytes", 0),
-        output_bytes=told.get("output_bytes", 0),
-        failures=failures,
+        failures=failed,
+        **{name: counts.get(name, 0) for name in ("files", "skipped", "bytes", "output_bytes")},
     )
 
 
-def _objects(errand: Errand, share: list[Listed]) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
-    assert errand.key is not None
-    key = keyset(errand.key)
-    new_key = None if errand.new_key is None else keyset(errand.new_key)
-    summary, failures = _native.process(
-        {
-            "operation": errand.operation,
-            "source": errand.source,
-            "destination": errand.destination,
-            "key": key,
-            "new_key": new_key,
-            "threads": errand.threads,
-            "if_exists": "skip",
-            "links": "skip",
-            "include": [],
-            "exclude": [],
-            "objects": [(each.path, each.size, each.version) for each in share],
-            "suffix": errand.suffix,
-            "bind_path": errand.bind_path,
-            "durable": errand.durable,
-            "progress": None,
-        }
+def _objects(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_native.Failed]]:
+    assert job.key is not None and job.operation != "lcp_encrypt"
+    request = Request(
+        operation=job.operation,
+        source=job.source,
+        destination=job.destination,
+        key=keyset(job.key),
+        new_key=None if job.new_key is None else keyset(job.new_key),
+        options=job.options,
+        objects=[(each.path, each.size, each.version) for each in share],
     )
-    told = json.loads(summary)
-    failed = [(_below(errand.source, path), reason, error) for path, reason, error in failures]
-    if told["failed"] > len(failed) or told["untried"]:
+    counts, failures = _native.process(request)
+    failed = [(_below(job.source, path), reason, error, hint) for path, reason, error, hint in failures]
+    if counts["failed"] > len(failed) or counts["untried"]:
         # The run ended early and named one failure for all. What is not known to be done counts as failed with it: another
         # try skips what is there.
-        _, reason, error = failed[-1]
-        known = {path for path, _, _ in failed}
-        failed += [(each.path, reason, error) for each in share if each.path not in known]
-        told |= {"files": 0, "skipped": 0, "bytes": 0, "output_bytes": 0}
-    return told, failed
+        known, (_, reason, error, hint) = {path for path, *_ in failed}, failed[-1]
+        failed += [(each.path, reason, error, hint) for each in share if each.path not in known]
+        counts = {}
+    return counts, failed
 
 
-def _publications(errand: Errand, share: list[Listed]) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
-    assert errand.destination is not None and errand.key_file is not None
+def _publications(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_native.Failed]]:
+    assert job.destination is not None and job.key_file is not None
     folders: dict[str, list[str]] = defaultdict(list)
     for each in share:
-        folders[os.path.dirname(each.path)].append(os.path.join(errand.source, each.path))
-    told = {"files": 0, "skipped": 0, "bytes": 0, "output_bytes": 0}
-    failures = []
+        folders[os.path.dirname(each.path)].append(os.path.join(job.source, each.path))
+    counts: dict[str, int] = defaultdict(int)
+    failed: list[_native.Failed] = []
     for folder, books in folders.items():
-        report = lcp.encrypt(
-            books, os.path.join(errand.destination, folder), key_file=errand.key_file, threads=errand.threads,
-            if_exists="skip", check=False,
-        )  # fmt: skip
-        told["files"] += report.protected
-        told["skipped"] += report.skipped
-        told["bytes"] += report.bytes
-        told["output_bytes"] += report.output_bytes
-        failures += [(_below(errand.source, each.path), each.reason, each.error) for each in report.failures]
-    return told, failures
+        out = os.path.join(job.destination, folder)
+        report = lcp.encrypt(books, out, key_file=job.key_file, options=job.options)
+        counts["files"] += report.protected
+        for name in ("skipped", "bytes", "output_bytes"):
+            counts[name] += getattr(report, name)
+        failed += [(_below(job.source, each.path), each.reason, each.error, each.hint) for each in report.failures]
+    return counts, failed
 
 
 def _below(source: str, path: Any) -> str:

@@ -54,30 +54,28 @@ fn agrees_with_model(layout: &Layout, plaintext_len: u64) {
     let (mut plaintext_offset, mut ciphertext_offset) = (0, u64::from(layout.header));
     for (index, (plain, cipher)) in (0..).zip(model) {
         let last = index + 1 == count;
-        let segment = layout.segment(index, plaintext_len);
-        let expected = Segment {
-            index,
-            last,
-            plaintext_offset,
-            plaintext_len: plain as u32,
-            ciphertext_offset,
-            ciphertext_len: cipher as u32,
-        };
-        assert_eq!(segment, expected, "{layout:?} {plaintext_len}");
-        let mut from_ciphertext = layout.ciphertext_segment(index, ciphertext_len).unwrap();
-        if is_padded && last {
-            assert_eq!(from_ciphertext.plaintext_len, from_ciphertext.ciphertext_len - 1);
-            from_ciphertext.plaintext_len = plain as u32;
-        }
-        assert_eq!(from_ciphertext, expected);
+        let segment = index..index + 1;
+        let (plain_end, cipher_end) = (plaintext_offset + plain, ciphertext_offset + cipher);
+        assert_eq!(
+            layout.plaintext_range(&segment, plaintext_len),
+            plaintext_offset..plain_end,
+            "{layout:?} {plaintext_len}"
+        );
+        assert_eq!(layout.ciphertext_range(&segment, ciphertext_len), ciphertext_offset..cipher_end);
         assert_eq!(layout.ciphertext_offset(index), ciphertext_offset);
-        assert!(layout.fits(index, last, cipher as usize));
+        assert!(layout.fits(index, last, cipher));
+        for (form, left) in [
+            (Form::Plaintext, plaintext_len - plaintext_offset),
+            (Form::Ciphertext, ciphertext_len - ciphertext_offset),
+        ] {
+            let before_last = layout.segments_before_last(index, left, form);
+            assert_eq!(before_last, count - 1 - index, "{layout:?} {plaintext_len}, {form:?} from {index}");
+        }
         if plain > 0 {
             assert_eq!(layout.segment_at(plaintext_offset), index);
             assert_eq!(layout.segment_at(plaintext_offset + plain - 1), index);
         }
-        plaintext_offset += plain;
-        ciphertext_offset += cipher;
+        (plaintext_offset, ciphertext_offset) = (plain_end, cipher_end);
     }
     assert_eq!(plaintext_offset, plaintext_len);
 }
@@ -108,7 +106,6 @@ fn ciphertext_lengths_that_no_plaintext_has_are_refused() {
                     matches!(result, Err(Error::ImpossibleLength { length: named }) if named == length);
                 assert!(is_refused, "{layout:?} {length}");
                 assert!(layout.segments_of_ciphertext(length).is_err());
-                assert!(layout.ciphertext_segment(0, length).is_err());
             }
         }
     }
@@ -129,7 +126,7 @@ fn fits_knows_each_segment_length() {
                 for length in 0..100 {
                     let expected = seen.contains(&(index, last, length));
                     assert_eq!(
-                        layout.fits(index, last, length as usize),
+                        layout.fits(index, last, length),
                         expected,
                         "{layout:?} {index} {last} {length}"
                     );
@@ -137,12 +134,6 @@ fn fits_knows_each_segment_length() {
             }
         }
     }
-}
-
-#[test]
-#[should_panic(expected = "segment 2 of 2")]
-fn a_segment_beyond_the_end_panics() {
-    let _ = TINK_4KB.segment(2, 5000);
 }
 
 proptest! {
@@ -164,8 +155,9 @@ proptest! {
     fn no_length_overflows(plaintext_len in prop_oneof![any::<u64>(), u64::MAX - 100_000..=u64::MAX], pick in 0usize..7) {
         let layout = ALL[pick];
         let segments = layout.segments(plaintext_len);
-        let last = layout.segment(segments - 1, plaintext_len);
-        prop_assert_eq!(last.plaintext_offset + u64::from(last.plaintext_len), plaintext_len);
+        let last = layout.plaintext_range(&(segments - 1..segments), plaintext_len);
+        prop_assert_eq!(last.end, plaintext_len);
+        prop_assert!(last.start <= last.end && last.end - last.start <= u64::from(layout.segment));
         let ciphertext_len = layout.ciphertext_len(plaintext_len);
         prop_assert!(ciphertext_len >= plaintext_len);
         if ciphertext_len < u64::MAX {
@@ -173,8 +165,9 @@ proptest! {
         }
         // Read as a ciphertext length it may be possible or not, but never overflows.
         if let Ok(segments) = layout.segments_of_ciphertext(plaintext_len) {
-            let last = layout.ciphertext_segment(segments - 1, plaintext_len).unwrap();
-            prop_assert_eq!(last.ciphertext_offset + u64::from(last.ciphertext_len), plaintext_len);
+            let last = layout.ciphertext_range(&(segments - 1..segments), plaintext_len);
+            prop_assert_eq!(last.end, plaintext_len);
+            prop_assert!(last.start <= last.end && last.end - last.start <= u64::from(layout.segment));
             prop_assert!(layout.plaintext_len(plaintext_len).unwrap() <= plaintext_len);
         }
         let _ = layout.segment_at(plaintext_len);

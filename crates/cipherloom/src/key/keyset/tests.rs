@@ -44,8 +44,8 @@ fn generated_keysets_round_trip() {
         let again = Keyset::parse(json.as_bytes()).unwrap();
         assert_eq!(again.to_json(), json);
         assert_eq!(again.primary_id(), keyset.primary_id());
-        assert_eq!(again.primary().key_value(), keyset.primary().key_value());
-        assert_eq!(again.primary().protection(), keyset.primary().protection());
+        assert_eq!(again.primary().key_value, keyset.primary().key_value);
+        assert_eq!(again.primary().protection, keyset.primary().protection);
     }
 }
 
@@ -68,10 +68,10 @@ fn the_json_has_the_shape_that_tink_writes() {
 #[test]
 fn the_primary_comes_first_and_only_enabled_keys_open() {
     let keyset = parse(&sample()).unwrap();
-    let protections: Vec<_> = keyset.enabled().map(StreamingKey::protection).collect();
+    let protections: Vec<_> = keyset.enabled().map(|key| key.protection).collect();
     assert_eq!(protections.len(), 2);
     assert_eq!(protections[0], Protection::Gcm);
-    assert_eq!(keyset.primary().segment_size(), 4096);
+    assert_eq!(keyset.primary().segment_size, 4096);
     let statuses: Vec<_> = keyset.keys().map(|key| (key.id, key.status, key.is_primary)).collect();
     assert_eq!(
         statuses,
@@ -104,7 +104,7 @@ fn reads_the_freedoms_of_protobuf_json() {
         "status": 1, "key_id": 4_294_967_295_u32, "output_prefix_type": 4}]});
     let keyset = parse(&keyset).unwrap();
     assert_eq!(keyset.primary_id(), u32::MAX);
-    assert_eq!(keyset.primary().key_value(), key.key_value());
+    assert_eq!(keyset.primary().key_value, key.key_value);
     for prefix in ["TINK", "LEGACY", "RAW", "CRUNCHY", "WITH_ID_REQUIREMENT"] {
         bent("/key/0/outputPrefixType", prefix.into()).unwrap();
     }
@@ -123,7 +123,7 @@ fn refuses_keysets_that_do_not_fit_together() {
         let result = bent("/primaryKeyId", id.into());
         assert!(matches!(result, Err(Error::KeysetPrimary { problem: "is not enabled", .. })), "{result:?}");
     }
-    assert!(matches!(bent("/key/0/keyId", 1.into()), Err(Error::KeysetDuplicate { id: 1 })));
+    assert!(matches!(bent("/key/0/keyId", 1.into()), Err(Error::KeysetDuplicate(1))));
     let encrypted = json!({"encryptedKeyset": "AAAA", "keysetInfo": {"primaryKeyId": 1}});
     assert!(matches!(parse(&encrypted), Err(Error::KeysetEncrypted)));
 }
@@ -185,7 +185,63 @@ fn refuses_other_texts_without_quoting_them() {
 fn debug_shows_no_secret() {
     let keyset = Keyset::generate(Template::Aes256GcmHkdf1Mb).unwrap();
     let shown = format!("{keyset:?}");
-    let secret = keyset.primary().key_value();
+    let secret = &keyset.primary().key_value;
     assert!(shown.contains(&keyset.primary_id().to_string()));
     assert!(!shown.contains(&format!("{}, {}", secret[0], secret[1])), "{shown}");
+}
+
+fn states(keyset: &Keyset) -> Vec<(u32, KeyStatus, bool)> {
+    keyset.keys().map(|key| (key.id, key.status, key.is_primary)).collect()
+}
+
+#[test]
+fn a_keyset_is_changed_and_never_left_without_an_enabled_primary() {
+    use KeyStatus::{Disabled, Enabled};
+    let mut keyset = Keyset::generate(Template::default()).unwrap();
+    let first = keyset.primary_id();
+    let second = keyset.add(Template::Aes128CtrHmacSha256Of4Kb).unwrap();
+    assert_eq!(states(&keyset), [(first, Enabled, true), (second, Enabled, false)]);
+    let fault = |result: Result<(), Error>| match result {
+        Err(Error::KeysetKey { fault, .. }) => fault,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(fault(keyset.disable(first)), KeyFault::Primary);
+    keyset.promote(second).unwrap();
+    keyset.disable(first).unwrap();
+    assert_eq!(states(&keyset), [(first, Disabled, false), (second, Enabled, true)]);
+    assert_eq!(keyset.enabled().count(), 1);
+    assert_eq!(fault(keyset.promote(first)), KeyFault::NotEnabled);
+    let mut read = Keyset::parse(keyset.to_json().as_bytes()).unwrap();
+    assert_eq!(states(&read), states(&keyset));
+    // The secret was kept: the key is what it was.
+    read.enable(first).unwrap();
+    read.promote(first).unwrap();
+    assert_eq!(read.enabled().count(), 2);
+    let unknown = (1..).find(|id| ![first, second].contains(id)).unwrap();
+    for refused in [read.promote(unknown), read.disable(unknown), read.enable(unknown)] {
+        assert_eq!(fault(refused), KeyFault::Missing);
+    }
+    read.keys[1].status = KeyStatus::Destroyed;
+    assert_eq!(fault(read.enable(second)), KeyFault::Destroyed);
+    assert_eq!(fault(read.disable(second)), KeyFault::Destroyed);
+}
+
+/// Computed with Python's hmac module.
+#[test]
+fn a_known_key_has_a_known_fingerprint() {
+    let json = br#"{"primaryKeyId": 7, "key": [{"keyData": {
+        "typeUrl": "type.googleapis.com/google.crypto.tink.AesGcmHkdfStreamingKey",
+        "value": "EgcIgCAQEBgDGhAAAQIDBAUGBwgJCgsMDQ4P", "keyMaterialType": "SYMMETRIC"},
+        "status": "ENABLED", "keyId": 7, "outputPrefixType": "RAW"}]}"#;
+    let keyset = Keyset::parse(json).unwrap();
+    assert_eq!(keyset.fingerprint(), "ecba581dd386ecf22d8c2c85a9336fd2");
+}
+
+#[test]
+fn it_is_the_keys_and_not_the_files() {
+    let keyset = Keyset::generate(Template::default()).unwrap();
+    let again = Keyset::parse(keyset.to_json().replace(',', " ,\n").as_bytes()).unwrap();
+    assert_eq!(again.fingerprint(), keyset.fingerprint());
+    let other = Keyset::generate(Template::default()).unwrap();
+    assert_ne!(other.fingerprint(), keyset.fingerprint());
 }

@@ -59,10 +59,10 @@ fn accepts_what_tink_accepts_and_writes_it_back() {
         Parts { hmac: Some((4, 64)), ..CTR },
     ] {
         let key = parts.parse().unwrap();
-        assert_eq!(key.segment_size(), parts.segment_size);
-        assert_eq!(key.derived_key_size(), parts.derived);
-        assert_eq!(key.hkdf_hash().number(), parts.hash);
-        assert_eq!(key.key_value().len(), parts.secret);
+        assert_eq!(key.segment_size, parts.segment_size);
+        assert_eq!(key.derived_key_size, parts.derived);
+        assert_eq!(key.hkdf_hash.number(), parts.hash);
+        assert_eq!(key.key_value.len(), parts.secret);
         assert_eq!(key.serialize().as_slice(), parts.message());
     }
 }
@@ -99,7 +99,7 @@ fn an_hmac_key_needs_its_parameters_and_a_gcm_key_ignores_them() {
     let without = GCM.message();
     assert_eq!(StreamingKey::parse(CTR_TYPE_URL, &without).unwrap_err(), KeyFault::Hash { purpose: "HMAC" });
     // Field 4 is unknown to the GCM message, so it is skipped.
-    assert_eq!(StreamingKey::parse(GCM_TYPE_URL, &CTR.message()).unwrap().protection(), Protection::Gcm);
+    assert_eq!(StreamingKey::parse(GCM_TYPE_URL, &CTR.message()).unwrap().protection, Protection::Gcm);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn skips_unknown_fields_and_takes_the_last_of_a_scalar() {
     message.extend([0x08, 0]); // version 0 after all
     message.extend([0x12, 3, 0x08, 0x80, 0x10]); // params again: only the segment size, 2048
     let key = StreamingKey::parse(GCM_TYPE_URL, &message).unwrap();
-    assert_eq!((key.segment_size(), key.derived_key_size()), (2048, 32));
+    assert_eq!((key.segment_size, key.derived_key_size), (2048, 32));
 }
 
 #[test]

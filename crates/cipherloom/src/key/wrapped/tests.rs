@@ -1,8 +1,11 @@
 //! Wrapping and unwrapping, and each way in which unwrapping fails.
 
 use super::*;
+use crate::age::{NoPrompt, Prompt};
 use crate::key::Template;
-use age::secrecy::ExposeSecret;
+use ::age::secrecy::ExposeSecret;
+use std::io::Write as _;
+use std::sync::Arc;
 
 /// Low, so that the tests are quick; the shipped factor is tested once.
 const QUICK: u8 = 2;
@@ -15,16 +18,21 @@ fn passphrase(text: &str) -> Passphrase {
     Passphrase::new(text.as_bytes()).unwrap()
 }
 
-/// A new identity: the text of its file, and its recipient.
-fn identity() -> (IdentityText, String) {
-    let identity = age::x25519::Identity::generate();
+/// A new identity, read from its file, and its recipient.
+fn identity() -> (Vec<Identity>, String) {
+    let identity = ::age::x25519::Identity::generate();
     let text = format!("# created: today\n\n{}\r\n", identity.to_string().expose_secret());
-    (IdentityText::new(text.into_bytes()), identity.to_public().to_string())
+    (read_identities(text.as_bytes()).unwrap(), identity.to_public().to_string())
+}
+
+fn read_identities(file: &[u8]) -> Result<Vec<Identity>, Error> {
+    let prompt: Arc<dyn Prompt> = Arc::new(NoPrompt);
+    Identity::parse_file(file, &prompt)
 }
 
 fn armored(file: &[u8]) -> Vec<u8> {
     let mut writer =
-        age::armor::ArmoredWriter::wrap_output(Vec::new(), age::armor::Format::AsciiArmor).unwrap();
+        ::age::armor::ArmoredWriter::wrap_output(Vec::new(), ::age::armor::Format::AsciiArmor).unwrap();
     writer.write_all(file).unwrap();
     writer.finish().unwrap()
 }
@@ -43,7 +51,7 @@ fn a_passphrase_opens_what_it_locked() {
     let wrong = passphrase("correct hors");
     assert!(matches!(unwrap(&file, &Opener::Passphrase(&wrong)), Err(Error::WrongPassphrase)));
     let (identity, _) = identity();
-    assert!(matches!(unwrap(&file, &Opener::IdentityFile(&identity)), Err(Error::PassphraseNeeded)));
+    assert!(matches!(unwrap(&file, &Opener::Identities(&identity)), Err(Error::PassphraseNeeded)));
 }
 
 #[test]
@@ -52,12 +60,11 @@ fn any_recipient_opens_and_nobody_else() {
     let ((first, first_name), (second, second_name), (other, _)) = (identity(), identity(), identity());
     let file = wrap(&keyset, &Lock::Recipients(&[first_name, second_name])).unwrap();
     assert_eq!(lock_kind(&file).unwrap(), LockKind::Recipients);
-    let mut both = other.0.to_vec();
-    both.extend_from_slice(&second.0);
-    for text in [first, second, IdentityText::new(both)] {
-        assert_eq!(unwrap(&file, &Opener::IdentityFile(&text)).unwrap().to_json(), keyset.to_json());
+    let both = [other.clone(), second.clone()].concat();
+    for identities in [first, second, both] {
+        assert_eq!(unwrap(&file, &Opener::Identities(&identities)).unwrap().to_json(), keyset.to_json());
     }
-    assert!(matches!(unwrap(&file, &Opener::IdentityFile(&other)), Err(Error::NoMatchingIdentity)));
+    assert!(matches!(unwrap(&file, &Opener::Identities(&other)), Err(Error::NoMatchingIdentity)));
     let secret = passphrase("x");
     assert!(matches!(unwrap(&file, &Opener::Passphrase(&secret)), Err(Error::IdentityNeeded)));
 }
@@ -82,7 +89,7 @@ fn damage_is_told_from_a_wrong_secret() {
     let (text, name) = identity();
     let whole = wrap(&keyset(), &Lock::Recipients(&[name])).unwrap();
     let damaged = |file: &[u8]| {
-        let error = unwrap(file, &Opener::IdentityFile(&text)).unwrap_err();
+        let error = unwrap(file, &Opener::Identities(&text)).unwrap_err();
         assert!(matches!(error, Error::WrappedDamaged { .. } | Error::NoMatchingIdentity), "{error:?}");
         matches!(error, Error::WrappedDamaged { .. })
     };
@@ -108,14 +115,14 @@ fn refuses_bad_recipients_and_identities() {
     assert!(matches!(wrap(&keyset(), &Lock::Recipients(&lock)), Err(Error::Recipient { position: 2, .. })));
     assert!(matches!(wrap(&keyset(), &Lock::Recipients(&[])), Err(Error::WrapSecretMissing)));
     let file = wrap(&keyset(), &Lock::Recipients(&lock[..1])).unwrap();
-    let text = IdentityText::new(b"# comment\nssh-ed25519 AAAA\n".to_vec());
-    assert!(matches!(unwrap(&file, &Opener::IdentityFile(&text)), Err(Error::IdentityFile { line: 2 })));
-    let text = IdentityText::new(b"# only a comment\n".to_vec());
-    assert!(matches!(unwrap(&file, &Opener::IdentityFile(&text)), Err(Error::IdentityFileEmpty)));
+    let refused = read_identities(b"# comment\nssh-ed25519 AAAA\n");
+    assert!(matches!(refused, Err(Error::Age(AgeFault::Line { line: 2, .. }))), "{refused:?}");
+    let refused = read_identities(b"# only a comment\n");
+    assert!(matches!(refused, Err(Error::Age(AgeFault::Empty { .. }))), "{refused:?}");
     // As `age-keygen | age -p` makes one.
     for locked in [file.clone(), armored(&file)] {
-        let refused = unwrap(&file, &Opener::IdentityFile(&IdentityText::new(locked)));
-        assert!(matches!(refused, Err(Error::IdentityFileEncrypted)), "{refused:?}");
+        let refused = read_identities(&locked);
+        assert!(matches!(refused, Err(Error::Age(AgeFault::IdentityLocked))), "{refused:?}");
     }
     let latin = Passphrase::new(b"caf\xe9").unwrap();
     assert!(matches!(wrap(&keyset(), &Lock::Passphrase(&latin)), Err(Error::PassphraseUnfit { .. })));
@@ -123,6 +130,6 @@ fn refuses_bad_recipients_and_identities() {
 
 #[test]
 fn debug_shows_no_secret() {
-    let (text, _) = identity();
-    assert_eq!(format!("{:?}", Opener::IdentityFile(&text)), "IdentityFile(IdentityText)");
+    let (identities, _) = identity();
+    assert_eq!(format!("{:?}", Opener::Identities(&identities)), "Identities([Identity(X25519)])");
 }

@@ -4,49 +4,54 @@
 //!
 //! Everything is done relative to a handle: whoever puts a link in a folder's place meanwhile leads nothing astray.
 
-mod below;
 mod naming;
-mod opening;
 mod temporary;
 
-pub(in crate::pipeline) use temporary::Output;
+pub(crate) use temporary::Output;
 
 use super::{Ending, Identity, MadeFolder, Opened, created_mode, settle};
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
-use below::{FOLDER, READABLE, open_below};
 use naming::Naming;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, symlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, openat, openat2,
+    readlinkat, renameat, statat, symlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
+use rustix::process::geteuid;
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use temporary::TemporaryName;
+use temporary::{TemporaryName, create, refused};
+
+/// A place to start paths from, which needs no permission to list the folder.
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// A folder whose attributes can be set and whose names can be forced to stable storage.
+const READABLE: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A folder that is read from.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Source(OwnedFd);
+pub(crate) struct Source(OwnedFd);
 
 impl Source {
     /// The folder at `path`, which may be named through links: the user pointed at it.
-    pub(in crate::pipeline) fn root(path: &Path) -> Result<Source, Error> {
+    pub(crate) fn root(path: &Path) -> Result<Source, Error> {
         retry_on_intr(|| openat(CWD, path, FOLDER, Mode::empty())).map(Source).map_err(source_refused)
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
-    pub(in crate::pipeline) fn below(&self, relative: &Path) -> Result<Source, Error> {
+    pub(crate) fn below(&self, relative: &Path) -> Result<Source, Error> {
         open_below(&self.0, relative, FOLDER).map(Source).map_err(source_refused)
     }
 
     /// Opens a file for reading. A link put in its place since the listing is refused, unless the user named it; a
     /// FIFO put there does not block.
-    pub(in crate::pipeline) fn input(&self, name: &OsStr, follow: bool) -> Result<File, Error> {
+    pub(crate) fn input(&self, name: &OsStr, follow: bool) -> Result<File, Error> {
         let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         if !follow {
             flags |= OFlags::NOFOLLOW;
@@ -59,7 +64,7 @@ impl Source {
     }
 
     /// Where the link of this name leads.
-    pub(in crate::pipeline) fn read_link(&self, name: &OsStr) -> Result<PathBuf, Error> {
+    pub(crate) fn read_link(&self, name: &OsStr) -> Result<PathBuf, Error> {
         let goal = readlinkat(&self.0, name, Vec::new())
             .map_err(|errno| Error::io("read the link", errno.into()))?;
         Ok(OsString::from_vec(goal.into_bytes()).into())
@@ -68,7 +73,7 @@ impl Source {
 
 /// A folder that outputs are written to.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Target {
+pub(crate) struct Target {
     folder: Arc<OwnedFd>,
     /// How outputs get their names here; looked up when the first one is begun.
     naming: Cell<Option<Naming>>,
@@ -76,20 +81,20 @@ pub(in crate::pipeline) struct Target {
 
 impl Target {
     /// The folder at `path`, which may be named through links: the user pointed at it.
-    pub(in crate::pipeline) fn root(path: &Path) -> Result<Target, Error> {
+    pub(crate) fn root(path: &Path) -> Result<Target, Error> {
         let folder = retry_on_intr(|| openat(CWD, path, FOLDER, Mode::empty())).map_err(target_refused)?;
         Ok(Target { folder: Arc::new(folder), naming: Cell::new(None) })
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
-    pub(in crate::pipeline) fn below(&self, relative: &Path) -> Result<Target, Error> {
+    pub(crate) fn below(&self, relative: &Path) -> Result<Target, Error> {
         let folder = open_below(&self.folder, relative, FOLDER).map_err(target_refused)?;
         Ok(Target { folder: Arc::new(folder), naming: Cell::new(None) })
     }
 
     /// Makes a folder in this one with these permissions (or a new folder's usual ones), as far as the process's umask
     /// lets them through, and usable by its owner. Anything but a folder in its place is an error.
-    pub(in crate::pipeline) fn make_folder(
+    pub(crate) fn make_folder(
         &self,
         name: &OsStr,
         permissions: Option<&Permissions>,
@@ -107,13 +112,13 @@ impl Target {
 
     /// Gives this user the owner's permissions on the folder at `relative` below this one (or this one, if that is empty),
     /// if it is this user's and lacks any; returns its mode before, if that was changed.
-    pub(in crate::pipeline) fn open_up(&self, relative: &Path) -> Result<Option<Opened>, Error> {
+    pub(crate) fn open_up(&self, relative: &Path) -> Result<Option<Opened>, Error> {
         let folder = open_below(&self.folder, relative, FOLDER).map_err(target_refused)?;
-        opening::open_up(&folder).map_err(|errno| Error::io("open the output folder", errno.into()))
+        open_up(&folder).map_err(|errno| Error::io("open the output folder", errno.into()))
     }
 
     /// Takes away what killed runs left in this folder under temporary names.
-    pub(in crate::pipeline) fn remove_leftovers(&self, relative: &Path) {
+    pub(crate) fn remove_leftovers(&self, relative: &Path) {
         if let Ok(folder) = open_below(&self.folder, relative, READABLE) {
             temporary::remove_leftovers(&folder);
         }
@@ -122,7 +127,7 @@ impl Target {
     /// Fails if an output could not get its name here without the risk of replacing another one, and that is not
     /// accepted: known before any work is done. Where outputs bear temporary names meanwhile, those that killed runs left
     /// here are removed.
-    pub(in crate::pipeline) fn check_naming(&self, existing: Existing) -> Result<(), Error> {
+    pub(crate) fn check_naming(&self, existing: Existing) -> Result<(), Error> {
         self.may_name(existing)?;
         if self.naming()? != Naming::Unnamed {
             self.remove_leftovers(Path::new(""));
@@ -131,7 +136,7 @@ impl Target {
     }
 
     /// The same, and nothing is removed.
-    pub(in crate::pipeline) fn may_name(&self, existing: Existing) -> Result<(), Error> {
+    pub(crate) fn may_name(&self, existing: Existing) -> Result<(), Error> {
         self.naming()?.check(existing)
     }
 
@@ -145,12 +150,12 @@ impl Target {
     }
 
     /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
-    pub(in crate::pipeline) fn has_output(&self, name: &OsStr) -> bool {
+    pub(crate) fn has_output(&self, name: &OsStr) -> bool {
         self.kind(name) == Some(FileType::RegularFile)
     }
 
     /// Whether anything bears this name.
-    pub(in crate::pipeline) fn is_taken(&self, name: &OsStr) -> bool {
+    pub(crate) fn is_taken(&self, name: &OsStr) -> bool {
         self.kind(name).is_some()
     }
 
@@ -161,37 +166,22 @@ impl Target {
 
     /// A new output without its name, with these permissions (or a new file's usual ones) as far as the process's umask
     /// lets them through.
-    pub(in crate::pipeline) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
+    pub(crate) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
         let mode = Mode::from_raw_mode(super::file_mode(permissions));
         match self.naming()? {
-            Naming::Unnamed => Output::unnamed(&self.folder, mode),
-            naming => Output::named(&self.folder, mode, naming),
+            Naming::Unnamed => {
+                let file = retry_on_intr(|| openat(&self.folder, ".", Output::UNNAMED, mode));
+                Ok(Output::Unnamed(file.map_err(refused)?.into()))
+            }
+            naming => {
+                let (file, temporary) = create(&self.folder, mode)?;
+                Ok(Output::Named(file.into(), temporary, naming))
+            }
         }
     }
 
-    /// Gives a complete output its final name.
-    pub(in crate::pipeline) fn name(
-        &self,
-        output: Output,
-        name: &OsStr,
-        existing: Existing,
-    ) -> Result<(), Error> {
-        self.name_checked(output, name, existing, &|| Ok(()))
-    }
-
-    /// The same; `may_replace` is asked before anything is replaced.
-    pub(in crate::pipeline) fn name_checked(
-        &self,
-        output: Output,
-        name: &OsStr,
-        existing: Existing,
-        may_replace: &dyn Fn() -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        output.publish(&self.folder, name, existing, may_replace)
-    }
-
     /// Whether the folder's listing has this very name.
-    pub(in crate::pipeline) fn lists(&self, name: &OsStr) -> bool {
+    pub(crate) fn lists(&self, name: &OsStr) -> bool {
         let names = openat(&self.folder, ".", READABLE, Mode::empty()).and_then(Dir::new);
         names.is_ok_and(|mut names| {
             names.any(|item| item.is_ok_and(|item| item.file_name().to_bytes() == name.as_bytes()))
@@ -199,7 +189,7 @@ impl Target {
     }
 
     /// Which file or folder bears this name.
-    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+    pub(crate) fn identity(&self, name: &OsStr) -> Option<Identity> {
         let found = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let is_folder = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
         let is_only_name = is_folder || found.st_nlink <= 1;
@@ -207,12 +197,7 @@ impl Target {
     }
 
     /// Makes a link that leads to `goal`; false if the name is taken and that is to be skipped. Only a link is replaced.
-    pub(in crate::pipeline) fn make_link(
-        &self,
-        goal: &Path,
-        name: &OsStr,
-        if_exists: IfExists,
-    ) -> Result<bool, Error> {
+    pub(crate) fn make_link(&self, goal: &Path, name: &OsStr, if_exists: IfExists) -> Result<bool, Error> {
         let refused = |errno: Errno| Error::io("make the link", errno.into());
         match symlinkat(goal, &self.folder, name) {
             Ok(()) => return Ok(true),
@@ -232,12 +217,7 @@ impl Target {
 
     /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is
     /// to be durable, the names in it on stable storage. False if the file system did not take permissions or time.
-    pub(in crate::pipeline) fn finish(
-        &self,
-        relative: &Path,
-        ending: Ending<'_>,
-        durable: bool,
-    ) -> Result<bool, Error> {
+    pub(crate) fn finish(&self, relative: &Path, ending: Ending<'_>, durable: bool) -> Result<bool, Error> {
         let folder = open_below(&self.folder, relative, READABLE).map_err(target_refused)?;
         settle(&folder.into(), ending, durable)
     }
@@ -264,5 +244,87 @@ fn target_refused(errno: Errno) -> Error {
     match errno {
         Errno::LOOP => Error::LinkInDestination,
         errno => Error::io("open the output folder", errno.into()),
+    }
+}
+
+/// The folder at `relative` below `root`, or `root` itself if that is empty: by `openat2` in one call (Linux 5.6), else step by
+/// step. No link is followed on the way: [`Errno::LOOP`] for a link on the way.
+fn open_below(root: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    if relative.as_os_str().is_empty() {
+        return retry_on_intr(|| openat(root, ".", flags, Mode::empty()));
+    }
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    match retry_on_intr(|| openat2(root, relative, flags, Mode::empty(), resolve)) {
+        // Older kernels, and sandboxes that do not know the call.
+        Err(Errno::NOSYS | Errno::PERM) => open_by_steps(root.as_fd(), relative, flags),
+        result => result,
+    }
+}
+
+/// Each step from the handle of the one before. The listing gives names only: nothing here leads up.
+fn open_by_steps(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let mut reached: Option<OwnedFd> = None;
+    let mut names = relative.iter().peekable();
+    while let Some(name) = names.next() {
+        let from = reached.as_ref().map_or(root, AsFd::as_fd);
+        let flags = if names.peek().is_some() { FOLDER } else { flags };
+        let open = || openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty());
+        let opened = retry_on_intr(open).map_err(|errno| {
+            // What is no folder is told apart only now: this way a link is just another thing that is none.
+            let is_link = statat(from, name, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink);
+            if is_link { Errno::LOOP } else { errno }
+        })?;
+        reached = Some(opened);
+    }
+    reached.ok_or(Errno::NOENT)
+}
+
+/// Gives the owner all permissions on `folder`, a handle that only marks a place, if this user owns it and lacks some;
+/// returns the mode before, if it was changed.
+fn open_up(folder: &OwnedFd) -> Result<Option<Opened>, Errno> {
+    let found = fstat(folder)?;
+    let mode = found.st_mode & 0o7777;
+    if mode & 0o700 == 0o700 || found.st_uid != geteuid().as_raw() {
+        return Ok(None);
+    }
+    // Such a handle takes no `fchmod`, and a folder that cannot be read gives no other. Its name could lead to something
+    // else by now.
+    let path = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
+    retry_on_intr(|| chmodat(CWD, path.as_str(), Mode::from_raw_mode(mode | 0o700), AtFlags::empty()))?;
+    Ok(Some(Opened { mode }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    type Way<'w> = dyn Fn(&Path) -> Result<OwnedFd, Errno> + 'w;
+
+    #[test]
+    fn both_ways_lead_to_the_same_folder_and_through_no_link() {
+        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir_all(root.path().join("a/b")).unwrap();
+        fs::create_dir(outside.path().join("b")).unwrap();
+        symlink(outside.path(), root.path().join("link")).unwrap();
+        symlink("a", root.path().join("near")).unwrap();
+        fs::write(root.path().join("file"), b"").unwrap();
+        let handle = openat(CWD, root.path(), FOLDER, Mode::empty()).unwrap();
+        for flags in [FOLDER, READABLE] {
+            let open_at_once = |path: &Path| open_below(&handle, path, flags);
+            let open_stepping = |path: &Path| open_by_steps(handle.as_fd(), path, flags);
+            let ways: [&Way<'_>; 2] = [&open_at_once, &open_stepping];
+            for open in ways {
+                let found = fstat(open(Path::new("a/b")).unwrap()).unwrap().st_ino;
+                assert_eq!(found, fs::metadata(root.path().join("a/b")).unwrap().ino());
+                for astray in ["link", "link/b", "near", "near/b"] {
+                    assert_eq!(open(Path::new(astray)).unwrap_err(), Errno::LOOP, "{astray}");
+                }
+                assert_eq!(open(Path::new("file")).unwrap_err(), Errno::NOTDIR);
+                assert_eq!(open(Path::new("a/missing")).unwrap_err(), Errno::NOENT);
+            }
+        }
     }
 }

@@ -2,22 +2,23 @@
 //!
 //! Linux has files without names and paths relative to a folder handle (`linux.rs`); elsewhere a temporary name in the same
 //! folder stands in, and paths are looked at step by step (`portable.rs`). On Linux the tests compile both, and hold both to
-//! the same rules.
+//! the same rules. With the feature `portable` Linux uses the second way for everything, so that all tests can run over it.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(test, not(feature = "portable"))))]
+#[cfg_attr(feature = "portable", allow(dead_code, reason = "only its own tests use it then"))]
 mod linux;
-#[cfg(any(test, not(target_os = "linux")))]
+#[cfg(any(test, feature = "portable", not(target_os = "linux")))]
 mod portable;
 #[cfg(all(test, unix))]
 mod tests;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub(super) use linux::{Output, Source, Target};
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
 pub(super) use portable::{Output, Source, Target};
 
 use crate::Error;
-use crate::tree::Attributes;
+use crate::tree::{Attributes, Tree};
 use std::fs::{File, Permissions};
 use std::io;
 use std::path::Path;
@@ -50,7 +51,7 @@ impl Folder {
 /// A worker's folders.
 #[derive(Debug)]
 pub(super) struct Folders<'t> {
-    source: &'t Path,
+    tree: &'t Tree,
     target: Option<&'t Path>,
     /// Both roots, opened when first needed; every other folder is found below them.
     root: Option<Folder>,
@@ -59,15 +60,15 @@ pub(super) struct Folders<'t> {
 }
 
 impl<'t> Folders<'t> {
-    pub(super) fn new(source: &'t Path, target: Option<&'t Path>) -> Folders<'t> {
-        Folders { source, target, root: None, kept: [const { None }; KEPT], next: 0 }
+    pub(super) fn new(tree: &'t Tree, target: Option<&'t Path>) -> Folders<'t> {
+        Folders { tree, target, root: None, kept: [const { None }; KEPT], next: 0 }
     }
 
-    /// The folder with this index, whose path relative to both roots is `relative`. Below the roots no link is
-    /// followed: a tree's outputs stay in its destination.
-    pub(super) fn open(&mut self, index: u32, relative: &Path) -> Result<&Folder, Error> {
+    /// The tree's folder with this index. Below the roots no link is followed: a tree's outputs stay in its destination.
+    pub(super) fn open(&mut self, index: u32) -> Result<&Folder, Error> {
+        let relative = &self.tree.directories[index as usize].path;
         if self.root.is_none() {
-            self.root = Some(Folder::root(self.source, self.target)?);
+            self.root = Some(Folder::root(&self.tree.root, self.target)?);
         }
         let root = self.root.as_ref().expect("opened above");
         if relative.as_os_str().is_empty() {

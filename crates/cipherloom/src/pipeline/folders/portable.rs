@@ -14,22 +14,22 @@ use tempfile::NamedTempFile;
 
 /// A folder that is read from.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Source(PathBuf);
+pub(crate) struct Source(PathBuf);
 
 impl Source {
     /// The folder at `path`, which may be named through links: the user pointed at it.
-    pub(in crate::pipeline) fn root(path: &Path) -> Result<Source, Error> {
+    pub(crate) fn root(path: &Path) -> Result<Source, Error> {
         fs::read_dir(path).map_err(source_refused)?;
         Ok(Source(path.to_owned()))
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
-    pub(in crate::pipeline) fn below(&self, relative: &Path) -> Result<Source, Error> {
+    pub(crate) fn below(&self, relative: &Path) -> Result<Source, Error> {
         step(&self.0, relative).map_err(source_refused)?.map(Source).ok_or(Error::SourceChanged)
     }
 
     /// Opens a file for reading. A link put in its place since the listing is refused, unless the user named it.
-    pub(in crate::pipeline) fn input(&self, name: &OsStr, follow: bool) -> Result<File, Error> {
+    pub(crate) fn input(&self, name: &OsStr, follow: bool) -> Result<File, Error> {
         let path = self.0.join(name);
         let refused = |error| Error::io("open the file", error);
         if !follow && fs::symlink_metadata(&path).map_err(refused)?.is_symlink() {
@@ -39,18 +39,18 @@ impl Source {
     }
 
     /// Where the link of this name leads.
-    pub(in crate::pipeline) fn read_link(&self, name: &OsStr) -> Result<PathBuf, Error> {
+    pub(crate) fn read_link(&self, name: &OsStr) -> Result<PathBuf, Error> {
         fs::read_link(self.0.join(name)).map_err(|error| Error::io("read the link", error))
     }
 }
 
 /// A folder that outputs are written to.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Target(PathBuf);
+pub(crate) struct Target(PathBuf);
 
 impl Target {
     /// The folder at `path`, which may be named through links: the user pointed at it.
-    pub(in crate::pipeline) fn root(path: &Path) -> Result<Target, Error> {
+    pub(crate) fn root(path: &Path) -> Result<Target, Error> {
         match path.metadata() {
             Ok(found) if found.is_dir() => Ok(Target(path.to_owned())),
             Ok(_) => Err(target_refused(io::ErrorKind::NotADirectory.into())),
@@ -59,13 +59,13 @@ impl Target {
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
-    pub(in crate::pipeline) fn below(&self, relative: &Path) -> Result<Target, Error> {
+    pub(crate) fn below(&self, relative: &Path) -> Result<Target, Error> {
         step(&self.0, relative).map_err(target_refused)?.map(Target).ok_or(Error::LinkInDestination)
     }
 
     /// Makes a folder in this one with these permissions (or a new folder's usual ones), as far as the process's umask
     /// lets them through, and usable by its owner. Anything but a folder in its place is an error.
-    pub(in crate::pipeline) fn make_folder(
+    pub(crate) fn make_folder(
         &self,
         name: &OsStr,
         permissions: Option<&Permissions>,
@@ -82,7 +82,7 @@ impl Target {
     /// Gives this user the owner's permissions on the folder at `relative` below this one (or this one, if that is empty),
     /// if it lacks any; returns its mode before, if that was changed. A folder of somebody else refuses.
     #[cfg(unix)]
-    pub(in crate::pipeline) fn open_up(&self, relative: &Path) -> Result<Option<Opened>, Error> {
+    pub(crate) fn open_up(&self, relative: &Path) -> Result<Option<Opened>, Error> {
         use std::os::unix::fs::PermissionsExt;
         let path = self.below(relative)?.0;
         let mode = path.symlink_metadata().map_err(target_refused)?.permissions().mode() & 0o7777;
@@ -93,15 +93,15 @@ impl Target {
 
     /// Such permissions are unknown there.
     #[cfg(not(unix))]
-    pub(in crate::pipeline) fn open_up(&self, _relative: &Path) -> Result<Option<Opened>, Error> {
+    pub(crate) fn open_up(&self, _relative: &Path) -> Result<Option<Opened>, Error> {
         Ok(None)
     }
 
     /// Nothing tells a killed run's temporary names from those of one that is under way.
-    pub(in crate::pipeline) fn remove_leftovers(&self, _relative: &Path) {}
+    pub(crate) fn remove_leftovers(&self, _relative: &Path) {}
 
     /// Renaming without replacing is known on all these systems.
-    pub(in crate::pipeline) fn check_naming(&self, _existing: Existing) -> Result<(), Error> {
+    pub(crate) fn check_naming(&self, _existing: Existing) -> Result<(), Error> {
         Ok(())
     }
 
@@ -110,29 +110,29 @@ impl Target {
         target_os = "linux",
         allow(dead_code, reason = "only drafts ask, and on Linux they are made by handle")
     )]
-    pub(in crate::pipeline) fn may_name(&self, _existing: Existing) -> Result<(), Error> {
+    pub(crate) fn may_name(&self, _existing: Existing) -> Result<(), Error> {
         Ok(())
     }
 
     /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
-    pub(in crate::pipeline) fn has_output(&self, name: &OsStr) -> bool {
+    pub(crate) fn has_output(&self, name: &OsStr) -> bool {
         self.kind(name).is_some_and(|kind| kind.is_file())
     }
 
     /// Whether anything bears this name.
-    pub(in crate::pipeline) fn is_taken(&self, name: &OsStr) -> bool {
+    pub(crate) fn is_taken(&self, name: &OsStr) -> bool {
         self.kind(name).is_some()
     }
 
     /// Whether the folder's listing has this very name.
-    pub(in crate::pipeline) fn lists(&self, name: &OsStr) -> bool {
+    pub(crate) fn lists(&self, name: &OsStr) -> bool {
         fs::read_dir(&self.0)
             .is_ok_and(|mut items| items.any(|item| item.is_ok_and(|item| item.file_name() == name)))
     }
 
     /// Which file or folder bears this name.
     #[cfg(unix)]
-    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+    pub(crate) fn identity(&self, name: &OsStr) -> Option<Identity> {
         use std::os::unix::fs::MetadataExt;
         let found = self.0.join(name).symlink_metadata().ok()?;
         let is_only_name = found.is_dir() || found.nlink() <= 1;
@@ -141,7 +141,7 @@ impl Target {
 
     /// Which file or folder bears this name, by the path that the system spells for it.
     #[cfg(not(unix))]
-    pub(in crate::pipeline) fn identity(&self, name: &OsStr) -> Option<Identity> {
+    pub(crate) fn identity(&self, name: &OsStr) -> Option<Identity> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let path = fs::canonicalize(self.0.join(name)).ok()?;
         let mut number = DefaultHasher::new();
@@ -155,7 +155,7 @@ impl Target {
 
     /// A new output under a temporary name, with these permissions (or a new file's usual ones) as far as the process's
     /// umask lets them through.
-    pub(in crate::pipeline) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
+    pub(crate) fn output(&self, permissions: Option<&Permissions>) -> Result<Output, Error> {
         let name = temporary_name()?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(&name).rand_bytes(0);
@@ -167,18 +167,8 @@ impl Target {
         file.map(Output).map_err(|error| Error::io("create the output", error))
     }
 
-    /// Gives a complete output its final name.
-    pub(in crate::pipeline) fn name(
-        &self,
-        output: Output,
-        name: &OsStr,
-        existing: Existing,
-    ) -> Result<(), Error> {
-        self.name_checked(output, name, existing, &|| Ok(()))
-    }
-
-    /// The same; `may_replace` is asked before anything is replaced.
-    pub(in crate::pipeline) fn name_checked(
+    /// Gives a complete output its final name. `may_replace` is asked before anything is replaced.
+    pub(crate) fn name(
         &self,
         mut output: Output,
         name: &OsStr,
@@ -207,12 +197,7 @@ impl Target {
     }
 
     /// Makes a link that leads to `goal`; false if the name is taken and that is to be skipped. Only a link is replaced.
-    pub(in crate::pipeline) fn make_link(
-        &self,
-        goal: &Path,
-        name: &OsStr,
-        if_exists: IfExists,
-    ) -> Result<bool, Error> {
+    pub(crate) fn make_link(&self, goal: &Path, name: &OsStr, if_exists: IfExists) -> Result<bool, Error> {
         let path = self.0.join(name);
         if if_exists == IfExists::Overwrite && path.is_symlink() {
             fs::remove_file(&path).map_err(|error| Error::io("replace the link", error))?;
@@ -230,12 +215,7 @@ impl Target {
     /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is
     /// to be durable, the names in it on stable storage. False if the file system did not take permissions or time.
     #[cfg(unix)]
-    pub(in crate::pipeline) fn finish(
-        &self,
-        relative: &Path,
-        ending: Ending<'_>,
-        durable: bool,
-    ) -> Result<bool, Error> {
+    pub(crate) fn finish(&self, relative: &Path, ending: Ending<'_>, durable: bool) -> Result<bool, Error> {
         let folder = File::open(self.below(relative)?.0).map_err(target_refused)?;
         super::settle(&folder, ending, durable)
     }
@@ -243,12 +223,7 @@ impl Target {
     /// As above, without the time: folders cannot be opened for that without system-specific flags. Names are part of
     /// the file system's own journal.
     #[cfg(not(unix))]
-    pub(in crate::pipeline) fn finish(
-        &self,
-        relative: &Path,
-        ending: Ending<'_>,
-        _durable: bool,
-    ) -> Result<bool, Error> {
+    pub(crate) fn finish(&self, relative: &Path, ending: Ending<'_>, _durable: bool) -> Result<bool, Error> {
         let path = self.below(relative)?.0;
         match ending {
             Ending::Made(twin) | Ending::Preserved(twin) => {
@@ -263,10 +238,10 @@ impl Target {
 
 /// An output under a temporary name; gone if dropped.
 #[derive(Debug)]
-pub(in crate::pipeline) struct Output(NamedTempFile);
+pub(crate) struct Output(NamedTempFile);
 
 impl Output {
-    pub(in crate::pipeline) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         self.0.as_file()
     }
 }

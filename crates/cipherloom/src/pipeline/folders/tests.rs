@@ -2,9 +2,9 @@
 //! path.
 
 use super::{Ending, MadeFolder, Opened};
+use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
 use crate::tree::Attributes;
-use crate::{Error, OutputFault};
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -30,7 +30,7 @@ macro_rules! hold_for {
                 let mode = output.file().metadata().unwrap().mode() & 0o777;
                 assert_eq!(mode & !0o640, 0, "not even for a moment more open");
                 assert_eq!(mode & 0o600, 0o600, "nor less than asked for, under a usual umask");
-                target.name(output, OsStr::new(name), Existing { if_exists, non_atomic: true })
+                target.name(output, OsStr::new(name), Existing { if_exists, non_atomic: true }, &|| Ok(()))
             }
 
             #[test]
@@ -131,7 +131,7 @@ macro_rules! hold_for {
                 let name = OsStr::new("output");
                 let overwrite = |answer: &dyn Fn() -> Result<(), Error>| {
                     let output = target.output(None).unwrap();
-                    target.name_checked(output, name, IfExists::Overwrite.into(), answer)
+                    target.name(output, name, IfExists::Overwrite.into(), answer)
                 };
                 overwrite(&|| panic!("the name is free")).unwrap();
                 let first = target.identity(name).unwrap();
@@ -236,7 +236,7 @@ fn an_output_under_a_temporary_name_follows_its_folder() {
     let (output, given_up) = (target.output(None).unwrap(), target.output(None).unwrap());
     fs::rename(&book, &moved).unwrap();
     symlink(outside.path(), &book).unwrap();
-    target.name(output, OsStr::new("final"), IfExists::Fail.into()).unwrap();
+    target.name(output, OsStr::new("final"), IfExists::Fail.into(), &|| Ok(())).unwrap();
     drop(given_up);
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
     assert_eq!(fs::read_dir(&moved).unwrap().count(), 1);
@@ -261,7 +261,7 @@ fn leftovers_of_killed_runs_are_removed() {
     target.remove_leftovers(Path::new(""));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), theirs.len() + 2);
     assert!(!folder.path().join(".cipherloom-0123456789abcdef").exists());
-    target.name(under_way, OsStr::new("final"), IfExists::Fail.into()).unwrap();
+    target.name(under_way, OsStr::new("final"), IfExists::Fail.into(), &|| Ok(())).unwrap();
     assert!(folder.path().join("final").exists());
 }
 
@@ -284,7 +284,7 @@ fn a_new_output_is_no_leftover() {
         let target = target();
         let name_one = |_| {
             let output = target.output(None)?;
-            target.name(output, OsStr::new("final"), IfExists::Overwrite.into())
+            target.name(output, OsStr::new("final"), IfExists::Overwrite.into(), &|| Ok(()))
         };
         let named: Result<Vec<()>, Error> = (0..3000).map(name_one).collect();
         is_done.store(true, Ordering::Relaxed);
@@ -301,15 +301,12 @@ fn replacing_is_agreed_to_beforehand() {
     let folder = tempdir().unwrap();
     let target = Target::root(folder.path()).unwrap().with_naming(TestedNaming::Replace);
     for if_exists in [IfExists::Fail, IfExists::Skip] {
-        assert!(matches!(
-            target.check_naming(if_exists.into()),
-            Err(Error::Output(OutputFault::NamesNotAtomic))
-        ));
+        assert!(matches!(target.check_naming(if_exists.into()), Err(Error::NamesNotAtomic)));
         assert!(target.may_name(if_exists.into()).is_err());
         target.check_naming(Existing { if_exists, non_atomic: true }).unwrap();
         let output = target.output(None).unwrap();
-        let named = target.name(output, OsStr::new("final"), if_exists.into());
-        assert!(matches!(named, Err(Error::Output(OutputFault::NamesNotAtomic))));
+        let named = target.name(output, OsStr::new("final"), if_exists.into(), &|| Ok(()));
+        assert!(matches!(named, Err(Error::NamesNotAtomic)));
     }
     target.check_naming(IfExists::Overwrite.into()).unwrap();
     assert_eq!(names(&folder), [""; 0]);

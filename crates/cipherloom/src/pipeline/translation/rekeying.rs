@@ -2,147 +2,92 @@
 //!
 //! ```text
 //! source     | segment 0 | segment 1 | segment 2 | segment 3 | …
-//! window     |<------- read at once ---->|<--- then these --->|
+//! window     |<--- read and opened ----->|<--- then these --->|
 //! output     | segment 0   | segment 1   | segment 2   | …            each sealed when all of its plaintext is there
 //! ```
 //!
 //! Two layouts rarely have their borders in the same places: headers differ, and sizes may. So the source is walked by
-//! itself: read in windows of whole segments, each of which is opened when the output's plaintext has come to it, and
-//! stays until all of it is used, whichever run that is. Within a range of the output's segments each byte of the source is
-//! read and opened once; only where two ranges meet, both open the segment that has a part in each.
+//! itself, in runs of whole segments. Within a range of the output's segments each byte of the source is read and opened
+//! once; only where two ranges meet, both open the segment that has a part in each.
 
-use super::{Ends, Moved, Translation};
+use super::{Ends, Translation};
 use crate::Error;
-use crate::format::{Layout, Stream};
-use crate::pipeline::buffers::{Buffer, Buffers};
-use crate::pipeline::span::{Span, offset_in};
-use crate::plan::Operation;
+use crate::format::Stream;
+use crate::segments::{Buffer, Run, offset_in};
 use std::ops::Range;
 
-/// The source's segments that stand in `buffers.second`.
-#[derive(Default)]
+/// The plaintext of a run of the source's segments, which is in `buffers.second`.
 pub(super) struct Window {
-    /// Where it begins in the source, and its length.
-    offset: u64,
-    len: usize,
-    /// The end of the segments that were read.
-    read: u64,
-    /// The end of those that were opened: of each the plaintext stands where the ciphertext stood.
-    opened: u64,
-    /// The end of the segments that the output's range is made of.
-    end: u64,
+    plaintext: Range<u64>,
+    /// Where it begins in the buffer.
+    start: usize,
+    /// Segments of the source that are still to be opened.
+    rest: Range<u64>,
+}
+
+impl Window {
+    /// In front of these segments of the source.
+    pub(super) fn new(rest: Range<u64>) -> Window {
+        Window { plaintext: 0..0, start: 0, rest }
+    }
 }
 
 impl Translation {
-    /// The window in front of all that the output's segments in `range` are made of. Of no use but for re-keying.
-    pub(super) fn window(&self, range: &Range<u64>) -> Result<Window, Error> {
-        if self.operation != Operation::Rekey || range.is_empty() {
-            return Ok(Window::default());
-        }
-        let covering = self.covering(range)?;
-        let start = covering.start;
-        Ok(Window { read: start, opened: start, end: covering.end, ..Window::default() })
-    }
-
-    /// Seals a run of the output's segments from what the window shows, which is moved on as far as it takes.
-    pub(super) fn rekey_run(
+    /// Fills `target` with the source's plaintext from `offset` on, for a run of the output's segments. The window is
+    /// moved on as far as that takes. Returns how many bytes of the source were read.
+    pub(super) fn fill_opened(
         &self,
         ends: &impl Ends,
-        run: Range<u64>,
-        buffers: &mut Buffers,
-        window: &mut Window,
-    ) -> Result<Moved, Error> {
-        let (span, place) = self.sealing_place(&run);
-        let len = place.end.max(place.plaintext + span.plaintext_len) + 1;
-        let buffer = buffers.main.aligned_at(place.plaintext, len)?;
-        let plaintext = &mut buffer[place.plaintext..place.plaintext + span.plaintext_len];
-        let mut filled = 0;
-        let mut read = 0;
-        // An empty last segment holds no plaintext, but it is to be authentic too.
-        let takes_all = run.end == self.segments;
-        loop {
-            let wanted = span.plaintext_offset + filled as u64;
-            let is_filled = filled == plaintext.len();
-            if !is_filled && self.source_layout().segment_at(wanted) < window.opened {
-                filled += self.copy_out(window, &mut buffers.second, wanted, &mut plaintext[filled..])?;
-            } else if is_filled && !(takes_all && window.opened < window.end) {
-                break;
-            } else {
-                read += self.open_next(ends, window, &mut buffers.second)?;
-            }
-        }
-        let written = self.seal_and_write(ends, run, &span, &place, buffer)?;
-        Ok(Moved { read, written })
-    }
-
-    /// Copies what an opened segment holds from this place in the plaintext on, as far as it fits; returns its length.
-    fn copy_out(
-        &self,
-        window: &Window,
+        run: &Run,
+        mut offset: u64,
+        mut target: &mut [u8],
         second: &mut Buffer,
-        place: u64,
-        target: &mut [u8],
-    ) -> Result<usize, Error> {
-        let layout = self.source_layout();
-        let segment = layout.ciphertext_segment(layout.segment_at(place), self.source_len)?;
-        let skipped = offset_in(place, segment.plaintext_offset);
-        let count = (segment.plaintext_len as usize - skipped).min(target.len());
-        let start = offset_in(segment.ciphertext_offset, window.offset) + skipped;
-        target[..count].copy_from_slice(&second.first(window.len)?[start..start + count]);
-        Ok(count)
+        window: &mut Window,
+    ) -> Result<u64, Error> {
+        let mut read = 0;
+        loop {
+            if window.plaintext.contains(&offset) {
+                let count = target.len().min(offset_in(window.plaintext.end, offset));
+                let from = window.start + offset_in(offset, window.plaintext.start);
+                let (front, rest) = target.split_at_mut(count);
+                front.copy_from_slice(&second.first(from + count)?[from..]);
+                (target, offset) = (rest, offset + count as u64);
+            }
+            // An empty last segment holds no plaintext, but it has to be authentic too.
+            let is_last_open = !run.ends || window.rest.is_empty();
+            if target.is_empty() && is_last_open {
+                return Ok(read);
+            }
+            read += self.open_next(ends, second, window)?;
+        }
     }
 
-    /// Opens the next segment. If it is not there yet, reads as many as one read should bring; returns how many bytes.
-    fn open_next(&self, ends: &impl Ends, window: &mut Window, second: &mut Buffer) -> Result<u64, Error> {
-        let source = self.opening.as_ref().expect("re-keying opens");
-        let layout = source.layout();
-        let mut read = 0;
-        if window.opened >= window.end {
+    fn open_next(&self, ends: &impl Ends, second: &mut Buffer, window: &mut Window) -> Result<u64, Error> {
+        if window.rest.is_empty() {
             // The source holds less than its length says: padding, which no authenticated format has.
             return Err(Error::ImpossibleLength { length: self.source_len });
         }
-        if window.opened == window.read {
-            let next = window.read..window.end.min(window.read + self.fitting(layout));
-            let span = Span::ciphertext(layout, &next, self.source_len)?;
-            let buffer = second.first(span.ciphertext_len + 1)?;
-            ends.read(buffer, span.ciphertext_len, span.ciphertext_offset)?;
-            let header = if next.start == 0 { u64::from(layout.header) } else { 0 };
-            read = header + span.ciphertext_len as u64;
-            (window.offset, window.len, window.read) =
-                (span.ciphertext_offset, span.ciphertext_len, next.end);
-        }
-        let segment = layout.ciphertext_segment(window.opened, self.source_len)?;
-        let from = offset_in(segment.ciphertext_offset, window.offset);
-        let ciphertext = &mut second.first(window.len)?[from..from + segment.ciphertext_len as usize];
-        source.open_segment(segment.index, segment.last, None, ciphertext)?;
-        window.opened += 1;
+        let layout = self.opening.as_ref().map(Stream::layout).expect("re-keying opens");
+        let run = self.first_run(&window.rest, layout);
+        window.rest.start = run.end;
+        let offset = layout.plaintext_offset(run.start);
+        let (plaintext, read) = self.open_source(ends, run, second, 0)?;
+        window.plaintext = offset..offset + plaintext.len() as u64;
+        window.start = plaintext.start;
         Ok(read)
     }
 
-    /// The source's segments that hold the output's in `range` (not empty). The last of these take all that is left.
-    fn covering(&self, range: &Range<u64>) -> Result<Range<u64>, Error> {
-        let layout = self.source_layout();
-        let span = Span::plaintext(self.layout(), range, self.plaintext_len);
+    /// The source's segments that the output's in `range` are made of. The last of these take all that is left.
+    pub(super) fn source_segments(&self, range: &Range<u64>) -> Range<u64> {
+        let (Some(source), Some(_)) = (&self.opening, &self.sealing) else { return range.clone() };
+        let layout = source.layout();
+        let plaintext = self.layout().plaintext_range(range, self.plaintext_len);
         let end = if range.end == self.segments {
-            layout.segments_of_ciphertext(self.source_len)?
+            layout.segments(self.plaintext_len)
         } else {
-            layout.segment_at(span.plaintext_offset + span.plaintext_len as u64 - 1) + 1
+            layout.segment_at(plaintext.end - 1) + 1
         };
-        Ok(layout.segment_at(span.plaintext_offset)..end)
-    }
-
-    /// Which bytes of the source the output's segments in `range` (not empty) are made of.
-    pub(super) fn covering_bytes(&self, range: &Range<u64>) -> Result<Range<u64>, Error> {
-        let covering = self.covering(range)?;
-        if covering.is_empty() {
-            return Ok(0..0);
-        }
-        let span = Span::ciphertext(self.source_layout(), &covering, self.source_len)?;
-        Ok(span.ciphertext_offset..span.ciphertext_offset + span.ciphertext_len as u64)
-    }
-
-    fn source_layout(&self) -> &Layout {
-        self.opening.as_ref().map(Stream::layout).expect("re-keying opens")
+        layout.segment_at(plaintext.start)..end
     }
 }
 
@@ -152,6 +97,9 @@ mod tests {
     use crate::format::Format;
     use crate::key::{Keyset, Template};
     use crate::pipeline::job::Work;
+    use crate::pipeline::translation::Buffers;
+    use crate::pipeline::translation::Moved;
+    use crate::plan::RUN_LEN;
     use crate::report::Unobserved;
     use cipherloom_kernels::Backend;
     use std::cell::RefCell;
@@ -179,10 +127,10 @@ mod tests {
         }
     }
 
-    fn translated(work: Work<'_>, source: Vec<u8>, buffers: &mut Buffers) -> (Memory, Moved) {
+    fn translated(work: &Work, source: Vec<u8>, buffers: &mut Buffers) -> (Memory, Moved) {
         let ends = Memory { source, ..Memory::default() };
         let translation =
-            Translation::begin(work, ends.source.len() as u64, b"", &ends.source, &mut []).unwrap();
+            Translation::begin(work, RUN_LEN, ends.source.len() as u64, b"", &ends.source, &mut []).unwrap();
         let moved = translation.advance(&ends, 0..translation.segments, buffers, 0, &Unobserved).unwrap();
         (ends, moved)
     }
@@ -201,28 +149,34 @@ mod tests {
             let plaintext: Vec<u8> = (0..len).map(|index| (index % 251) as u8).collect();
             for from in &formats {
                 let mut roomy = Buffers::new(3 << 20, 0);
-                let sealed =
-                    translated(Work::Encrypt(from), plaintext.clone(), &mut roomy).0.output.into_inner();
+                let sealed = translated(&Work::Encrypt(from.clone()), plaintext.clone(), &mut roomy)
+                    .0
+                    .output
+                    .into_inner();
                 for to in &formats {
                     let largest = from.largest_segment().max(to.largest_segment()) as usize;
                     let room = crate::plan::RUN_LEN.max(largest) + 129;
                     let mut planned = Buffers::new(room, room);
                     let place =
                         [planned.main.first(1).unwrap().as_ptr(), planned.second.first(1).unwrap().as_ptr()];
-                    let (ends, moved) = translated(Work::Rekey { from, to }, sealed.clone(), &mut planned);
+                    let (ends, moved) = translated(
+                        &Work::Rekey { from: from.clone(), to: to.clone() },
+                        sealed.clone(),
+                        &mut planned,
+                    );
                     assert_eq!(
                         place,
                         [planned.main.first(1).unwrap().as_ptr(), planned.second.first(1).unwrap().as_ptr()]
                     );
                     assert_eq!(moved.read, sealed.len() as u64, "header included");
-                    let mut next = from.layout().header as usize;
+                    let mut next = 0;
                     for read in ends.reads.into_inner() {
                         assert_eq!(read.start, next, "{len}: {from:?} to {to:?}");
                         next = read.end;
                     }
                     assert_eq!(next, sealed.len());
                     let resealed = ends.output.into_inner();
-                    let opened = translated(Work::Decrypt(to), resealed, &mut roomy).0;
+                    let opened = translated(&Work::Decrypt(to.clone()), resealed, &mut roomy).0;
                     assert!(*opened.output.borrow() == plaintext, "{len}: {from:?} to {to:?}");
                 }
             }

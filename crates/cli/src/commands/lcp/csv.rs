@@ -37,7 +37,7 @@ impl<'c> Rows<'c> {
     /// # Errors
     /// If it has more columns than any manifest.
     pub fn next_row(&mut self) -> anyhow::Result<Option<Row<'_>>> {
-        // Of CR and LF the reader leaves the second for the next row, so it counts late.
+        // The reader leaves the LF of a CR LF for the next row; it is skipped here, so that lines are counted in time.
         let blank = self.rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         self.skip(blank);
         let line = self.line;
@@ -49,7 +49,7 @@ impl<'c> Rows<'c> {
             filled += written;
             count += ended;
             match result {
-                // What is left is empty now, which says that the last row ends here.
+                // The rest is empty now, so the last row ends here.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::Record => {
                     let (fields, ends) = (&self.fields[..filled], &self.ends[..count]);

@@ -1,39 +1,24 @@
-//! The manifest of `cipherloom lcp license --manifest`: a CSV file with a licence to make in each row, and the key file's
+//! The manifest of `cipherloom lcp license --manifest`: a CSV file with a license to make in each row, and the key file's
 //! records by the names that rows give.
 
 use super::csv::{Row, Rows};
 use super::secrets;
+use crate::arguments::LcpLicenseArguments;
+use crate::escape;
 use crate::exit_code::{no_key, usage};
-use crate::output;
+use crate::keys::{from_digits, warn_of_readers};
+use crate::output::at;
 use anyhow::Context;
 use cipherloom::key::read_secret;
-use cipherloom_lcp::licence::{Moment, Terms, UserKey};
-use cipherloom_lcp::{Error, KeyRecord, Place, Request};
+use cipherloom_lcp::license::{LicenseFault, LicenseOutput, LicenseRequest, Moment, Rights, Terms, UserKey};
+use cipherloom_lcp::{Error, KeyRecord};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use zeroize::Zeroizing;
 
-/// One row, as it stands. What is empty is taken from the options.
+/// The fields of one row by their columns. What is empty is taken from the options.
 #[derive(Default)]
-pub struct Wanted {
-    /// The publication's identifier, or its file's name.
-    pub publication: String,
-    output: Option<String>,
-    passphrase: Option<Zeroizing<String>>,
-    passphrase_sha256: Option<Zeroizing<String>>,
-    passphrase_file: Option<PathBuf>,
-    hint: Option<String>,
-    user: Option<String>,
-    user_name: Option<String>,
-    user_email: Option<String>,
-    rights_start: Option<String>,
-    rights_end: Option<String>,
-    rights_print: Option<i64>,
-    rights_copy: Option<i64>,
-    publication_url: Option<String>,
-    hint_url: Option<String>,
-    status_url: Option<String>,
-}
+pub struct Wanted(HashMap<&'static str, Zeroizing<String>>);
 
 /// The columns that there can be.
 const COLUMNS: [&str; 16] = [
@@ -55,28 +40,25 @@ const COLUMNS: [&str; 16] = [
     "status_url",
 ];
 
-/// The rows with their line numbers; a row that cannot be read does not stop the others. Two rows with one output do.
+/// The rows with their line numbers. A row that cannot be read does not stop the others; two rows with one output do.
 pub fn read(path: &Path) -> anyhow::Result<Vec<(u64, anyhow::Result<Wanted>)>> {
-    let file = read_secret(path, secrets::MOST_BYTES).with_context(|| output::printable(path))?;
+    let in_file = || escape::path(path);
+    let file = read_secret(path, secrets::MOST_BYTES).with_context(in_file)?;
     let mut rows = Rows::new(&file.contents);
-    let header = match rows.next_row().with_context(|| output::printable(path))? {
+    let header = match rows.next_row().with_context(in_file)? {
         Some(row) => row.fields().map(|name| name.unwrap_or("\u{FFFD}").trim().to_owned()).collect(),
         None => Vec::new(),
     };
     check_header(&header).map_err(|problem| {
-        let path = output::printable(path);
-        usage(format!("{path}: its first line {problem}; see `cipherloom lcp help license`"))
+        let words = format_args!("its first line {problem}");
+        usage(at(path, words), "`cipherloom lcp help license` lists the columns")
     })?;
-    if file.is_open_to_others
-        && header.iter().any(|name| name.starts_with("passphrase") && name != COLUMNS[4])
-    {
-        let path = output::printable(path);
-        output::warn(format_args!(
-            "{path}: others may read the passphrases in it; `chmod 600` keeps it yours"
-        ));
+    let is_secret = |name: &String| name.starts_with("passphrase") && name != COLUMNS[4];
+    if file.is_open_to_others && header.iter().any(is_secret) {
+        warn_of_readers(path, "the passphrases in it");
     }
     let mut wanted = Vec::new();
-    while let Some(row) = rows.next_row().with_context(|| output::printable(path))? {
+    while let Some(row) = rows.next_row().with_context(in_file)? {
         wanted.push((row.line, Wanted::new(&row, &header)));
     }
     check_outputs(path, &wanted)?;
@@ -98,23 +80,21 @@ fn check_header(header: &[String]) -> Result<(), String> {
     }
 }
 
-/// Of two licences with one name only one would be left, and nobody could say whose.
+/// Refuses two rows with one output: the second license would replace the first.
 fn check_outputs(path: &Path, rows: &[(u64, anyhow::Result<Wanted>)]) -> anyhow::Result<()> {
     let mut lines: HashMap<&str, u64> = HashMap::new();
     for (line, wanted) in rows {
         let Some(name) = wanted.as_ref().ok().and_then(Wanted::output) else { continue };
         if let Some(other) = lines.insert(name, *line) {
-            let path = output::printable(path);
-            return Err(usage(format!(
-                "{path}: lines {other} and {line} have one output, {name:?}; nothing was written, give each its own"
-            )));
+            let words = format_args!("lines {other} and {line} have one output, {name:?}");
+            return Err(usage(at(path, format_args!("{words}; nothing was written")), "give each its own"));
         }
     }
     Ok(())
 }
 
 impl Wanted {
-    /// What a row says. No message quotes it: it may hold a passphrase.
+    /// Reads a row. No message quotes it: it may hold a passphrase.
     fn new(row: &Row<'_>, header: &[String]) -> anyhow::Result<Wanted> {
         anyhow::ensure!(
             row.len() == header.len(),
@@ -124,123 +104,111 @@ impl Wanted {
         );
         let mut wanted = Wanted::default();
         for (name, field) in header.iter().zip(row.fields()) {
-            let unfit = |what| move || anyhow::anyhow!("the column `{name}` holds what is no {what}");
-            let text = field.with_context(unfit("UTF-8"))?;
-            if text.is_empty() {
-                continue;
-            }
-            let number = || text.trim().parse().map(Some).ok().with_context(unfit("whole number"));
-            match name.as_str() {
-                "publication" => wanted.publication = text.to_owned(),
-                "output" => wanted.output = Some(text.to_owned()),
-                "passphrase" => wanted.passphrase = Some(Zeroizing::new(text.to_owned())),
-                "passphrase_sha256" => wanted.passphrase_sha256 = Some(Zeroizing::new(text.to_owned())),
-                "passphrase_file" => wanted.passphrase_file = Some(text.into()),
-                "hint" => wanted.hint = Some(text.to_owned()),
-                "user" => wanted.user = Some(text.to_owned()),
-                "user_name" => wanted.user_name = Some(text.to_owned()),
-                "user_email" => wanted.user_email = Some(text.to_owned()),
-                "rights_start" => wanted.rights_start = Some(text.to_owned()),
-                "rights_end" => wanted.rights_end = Some(text.to_owned()),
-                "rights_print" => wanted.rights_print = number()?,
-                "rights_copy" => wanted.rights_copy = number()?,
-                "publication_url" => wanted.publication_url = Some(text.to_owned()),
-                "hint_url" => wanted.hint_url = Some(text.to_owned()),
-                "status_url" => wanted.status_url = Some(text.to_owned()),
-                other => anyhow::bail!("the column {other:?} is unknown"),
+            let text = field.with_context(|| format!("the column `{name}` holds what is no UTF-8"))?;
+            let column = COLUMNS.iter().find(|column| *column == name).context("an unknown column")?;
+            if !text.is_empty() {
+                wanted.0.insert(column, Zeroizing::new(text.to_owned()));
             }
         }
+        wanted.number("rights_print").and(wanted.number("rights_copy"))?;
         Ok(wanted)
+    }
+
+    fn get(&self, column: &'static str) -> Option<&str> {
+        self.0.get(column).map(|text| text.as_str())
+    }
+
+    fn number(&self, column: &'static str) -> anyhow::Result<Option<i64>> {
+        let number = self.get(column).map(|text| text.trim().parse()).transpose();
+        number.ok().with_context(|| format!("the column `{column}` holds what is no whole number"))
+    }
+
+    fn moment(&self, column: &'static str) -> anyhow::Result<Option<Moment>> {
+        let moment = self.get(column).map(|text| Moment::parse(text, column)).transpose();
+        Ok(moment.map_err(Error::from)?)
+    }
+
+    /// The publication's identifier, or its file's name.
+    pub fn publication(&self) -> &str {
+        self.get("publication").unwrap_or_default()
     }
 
     /// The output's name, if the row gives one.
     fn output(&self) -> Option<&str> {
-        self.output.as_deref().map(str::trim).filter(|name| !name.is_empty())
+        self.get("output").map(str::trim).filter(|name| !name.is_empty())
     }
 
-    /// The licence that this row asks for; `usual` and what follows stand for what the row leaves empty.
+    /// The license that this row asks for; the options serve for what the row leaves empty.
     pub fn request<'r>(
-        self,
-        usual: &Terms,
-        hint: Option<&str>,
-        passphrase_file: Option<&Path>,
+        &self,
+        arguments: &LcpLicenseArguments,
         keys: &Keys<'r>,
         folder: &Path,
-    ) -> anyhow::Result<Request<'r>> {
-        let record = keys.of_name(&self.publication)?;
-        let place = match self.output() {
-            None => Place::Folder(folder.to_owned()),
+    ) -> anyhow::Result<LicenseRequest<'r>> {
+        let record = keys.of_name(self.publication())?;
+        let output = match self.output() {
+            None => LicenseOutput::Folder(folder.to_owned()),
             Some(name) if Path::new(name).file_name() == Some(name.as_ref()) => {
-                Place::File(folder.join(name))
+                LicenseOutput::File(folder.join(name))
             }
-            Some(name) => return Err(usage(format!("the output {name:?} is not a plain file name"))),
+            Some(name) => return Err(usage(format!("the output {name:?} is not a plain file name"), "")),
         };
-        let user_key = self.user_key(passphrase_file)?;
-        let hint = self.hint.or_else(|| hint.map(String::from));
-        let hint = hint.ok_or_else(|| usage("no hint, neither in the row nor with --hint"))?;
-        let mut terms = Terms { hint, ..usual.clone() };
-        let moment = |text: Option<String>, usual, what| match text {
-            Some(text) => Moment::parse(&text, what).map(Some).map_err(Error::from),
-            None => Ok(usual),
+        let user_key = self.user_key(arguments.passphrase_file.as_deref())?;
+        let terms = self.terms(arguments)?;
+        if terms.hint.is_empty() {
+            return Err(usage("no hint, neither in the row nor with --hint", ""));
+        }
+        Ok(LicenseRequest { terms, record, user_key, output })
+    }
+
+    /// What the license shall say: each term is in a column, or else in an option.
+    pub fn terms(&self, arguments: &LcpLicenseArguments) -> anyhow::Result<Terms> {
+        let text = |column, option: &Option<String>| self.get(column).map(String::from).or(option.clone());
+        let moment = |column, option: &Option<String>, name| -> anyhow::Result<Option<Moment>> {
+            let given = option.as_deref().map(|text| Moment::parse(text, name)).transpose();
+            Ok(self.moment(column)?.or(given.map_err(|fault: LicenseFault| usage(fault.to_string(), ""))?))
         };
-        terms.rights.start = moment(self.rights_start, terms.rights.start, "rights_start")?;
-        terms.rights.end = moment(self.rights_end, terms.rights.end, "rights_end")?;
-        terms.rights.print = self.rights_print.or(terms.rights.print);
-        terms.rights.copy = self.rights_copy.or(terms.rights.copy);
-        terms.status_url = self.status_url.or(terms.status_url);
-        for (given, own) in [
-            (self.user, &mut terms.user_id),
-            (self.publication_url, &mut terms.publication_url),
-            (self.hint_url, &mut terms.hint_url),
-        ] {
-            if let Some(given) = given {
-                *own = given;
-            }
-        }
-        for (name, value) in [("name", self.user_name), ("email", self.user_email)] {
-            if let Some(value) = value {
-                terms.user_fields.retain(|(other, _)| other != name);
-                terms.user_fields.push((name.to_owned(), value));
-            }
-        }
-        Ok(Request { terms: only_given(terms), record, user_key, place })
+        let rights = &arguments.rights;
+        let mut terms = Terms::new(&arguments.provider);
+        terms.hint = text("hint", &arguments.hint).unwrap_or_default();
+        terms.hint_url = text("hint_url", &arguments.hint_url).unwrap_or(terms.hint_url);
+        terms.publication_url =
+            text("publication_url", &arguments.publication_url).unwrap_or(terms.publication_url);
+        terms.status_url = text("status_url", &arguments.status_url);
+        terms.user_id = text("user", &arguments.user).unwrap_or_default();
+        terms.set_user_field("name", text("user_name", &arguments.user_name));
+        terms.set_user_field("email", text("user_email", &arguments.user_email));
+        terms.encrypted_fields.clone_from(&arguments.encrypt_user);
+        terms.encrypt_given_fields();
+        terms.rights = Rights {
+            print: self.number("rights_print")?.or(rights.rights_print),
+            copy: self.number("rights_copy")?.or(rights.rights_copy),
+            start: moment("rights_start", &rights.rights_start, "--rights-start")?,
+            end: moment("rights_end", &rights.rights_end, "--rights-end")?,
+        };
+        Ok(terms)
     }
 
     fn user_key(&self, usual: Option<&Path>) -> anyhow::Result<UserKey> {
-        let given =
-            [self.passphrase.is_some(), self.passphrase_sha256.is_some(), self.passphrase_file.is_some()];
-        if given.iter().filter(|&&given| given).count() > 1 {
-            return Err(usage(
-                "more than one passphrase; fill one column of passphrase, passphrase_sha256, passphrase_file",
-            ));
+        let columns = ["passphrase", "passphrase_sha256", "passphrase_file"];
+        let mut given = columns.into_iter().filter_map(|column| Some((column, self.get(column)?)));
+        let first = given.next();
+        if given.next().is_some() {
+            let hint = "fill one column of passphrase, passphrase_sha256, passphrase_file";
+            return Err(usage("more than one passphrase", hint));
         }
-        if let Some(digits) = &self.passphrase_sha256 {
-            return from_digits(digits)
-                .ok_or_else(|| no_key("passphrase_sha256 wants 64 hexadecimal digits"));
-        }
-        match (&self.passphrase, self.passphrase_file.as_deref().or(usual)) {
-            (Some(passphrase), _) => Ok(UserKey::basic(passphrase)),
-            (None, Some(file)) => secrets::new_user_key(Some(file)),
-            (None, None) => Err(no_key("no passphrase, neither in the row nor with --passphrase-file")),
+        match first {
+            Some(("passphrase", passphrase)) => Ok(UserKey::basic(passphrase)),
+            Some(("passphrase_sha256", digits)) => {
+                let key = from_digits(digits).map(|key| UserKey::from_bytes(&key));
+                key.ok_or_else(|| no_key("passphrase_sha256 wants 64 hexadecimal digits", ""))
+            }
+            file => match file.map(|(_, file)| Path::new(file)).or(usual) {
+                Some(file) => secrets::new_user_key(Some(file)),
+                None => Err(no_key("no passphrase, neither in the row nor with --passphrase-file", "")),
+            },
         }
     }
-}
-
-/// Only fields with a value can be encrypted.
-pub fn only_given(mut terms: Terms) -> Terms {
-    terms.encrypted_fields.retain(|name| terms.user_fields.iter().any(|(given, _)| given == name));
-    terms
-}
-
-fn from_digits(digits: &str) -> Option<UserKey> {
-    let mut key = Zeroizing::new([0; 32]);
-    if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(UserKey::from_bytes(&key))
 }
 
 /// The key file's records, to be found by what they belong to.
@@ -273,14 +241,16 @@ impl<'r> Keys<'r> {
         let found = self.by_name.get(name).or_else(|| self.by_name.get(file_name?));
         match found {
             Some(Some(record)) => Ok(record),
-            // Which of them, the file itself tells.
+            // The file itself shows which of them it is.
             Some(None) if Path::new(name).is_file() => self.of_file(Path::new(name)),
-            Some(None) => Err(no_key(format!(
-                "{name:?} is the name of several publications in the key file; give its identifier"
-            ))),
-            None => Err(no_key(format!(
-                "{name:?} is in the key file neither as an identifier nor as a file's name"
-            ))),
+            Some(None) => Err(no_key(
+                format!("{name:?} is the name of several publications in the key file"),
+                "give its identifier",
+            )),
+            None => {
+                let words = "is in the key file neither as an identifier nor as a file's name";
+                Err(no_key(format!("{name:?} {words}"), ""))
+            }
         }
     }
 }
@@ -293,9 +263,13 @@ mod tests {
     fn digits_make_the_key_that_the_passphrase_makes() {
         let digits = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         let sealed = UserKey::basic("abc").seal(b"text").unwrap();
-        assert_eq!(from_digits(digits).unwrap().open(&sealed).unwrap().as_slice(), b"text");
+        let user_key = |digits: &str| {
+            let fields = HashMap::from([("passphrase_sha256", Zeroizing::new(digits.to_owned()))]);
+            Wanted(fields).user_key(None)
+        };
+        assert_eq!(user_key(digits).unwrap().open(&sealed).unwrap().as_slice(), b"text");
         for bad in ["", "ba", &digits.replace('b', "g"), &digits.replace("ba", "é")] {
-            assert!(from_digits(bad).is_none(), "{bad}");
+            assert!(user_key(bad).is_err(), "{bad}");
         }
     }
 }

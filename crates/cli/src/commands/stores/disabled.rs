@@ -1,15 +1,25 @@
-//! What a build without stores says.
+//! A build without stores.
 
-use super::{Source, StoreRun};
 use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
-use crate::commands::keygen::FirstKey;
+use crate::commands::sources::Source;
+use crate::commands::transform::Run;
 use crate::exit_code::{ExitCode, usage};
+use crate::report::Printer;
+use cipherloom::internal::{Job, location::SourceKind};
+use cipherloom::{Error, Observer, Report};
+use std::io::Read;
 
-/// There is no such listing in this build.
+/// A listing of a store, or a job over one: this build has neither.
 pub enum Found {}
 
+impl<'f> From<&'f Found> for SourceKind<'f> {
+    fn from(found: &'f Found) -> SourceKind<'f> {
+        match *found {}
+    }
+}
+
 impl Found {
-    pub fn is_single(&self) -> bool {
+    pub fn write_single(&self, _source: &mut dyn Read, _observer: &dyn Observer) -> Result<Report, Error> {
         match *self {}
     }
 }
@@ -18,7 +28,15 @@ pub fn look(_tree: &TreeArguments, _stores: &StoreArguments) -> anyhow::Result<F
     Err(missing())
 }
 
-pub fn run(_run: StoreRun<'_>, _source: Source, _new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
+pub fn open(_run: &Run<'_>, _job: Job) -> anyhow::Result<Found> {
+    Err(missing())
+}
+
+pub fn read(_run: &Run<'_>, found: &Found, _printer: Printer) -> anyhow::Result<Report> {
+    match *found {}
+}
+
+pub fn run(_run: &Run<'_>, _source: Source) -> anyhow::Result<ExitCode> {
     Err(missing())
 }
 
@@ -28,7 +46,7 @@ pub fn show_plan(found: &Found, _arguments: &PlanArguments) -> anyhow::Result<Ex
 
 fn missing() -> anyhow::Error {
     usage(
-        "this build of cipherloom has no object stores; the released one has (cargo build --release --package cipherloom-cli \
-         --features stores)",
+        "this build of cipherloom has no object stores",
+        "the released one has (cargo build --release --package cipherloom-cli --features stores)",
     )
 }

@@ -1,33 +1,30 @@
-//! A run over stores: the same words, events, progress and exit codes as one over folders.
+//! Runs over stores. They print the same messages, events and progress as runs over folders, and have the same exit codes.
+//! `cipherloom plan` and `--dry-run` show what would be read and written, how much at once, on which condition, and with how
+//! many requests.
 
-use super::{Source, StoreRun, dry_run, plan, stream};
-use crate::arguments::{PlanArguments, StoreArguments, TreeArguments};
-use crate::commands::key_places;
-use crate::commands::keygen::FirstKey;
-use crate::commands::transform::style;
+use crate::arguments::{MachineArguments, PlanArguments, StoreArguments, TreeArguments};
+use crate::commands::plan::{LeftOut, print_planned};
+use crate::commands::sources::Source;
+use crate::commands::stream::pass_to_output;
+use crate::commands::transform::Run;
+use crate::escape::{self, JsonPath};
 use crate::exit_code::{self, ExitCode, usage};
-use crate::interrupt::{self, Interrupt};
 use crate::output;
-use crate::progress::Progress;
-use crate::report::{Printer, Report, Style};
+use crate::report::{Printer, RunSummary};
 use anyhow::Context;
-use cipherloom::{Error, Format, Links, Summary};
-use cipherloom_stores::{Access, Errand, Inventory, Limits, Listing, Place, Work};
-use std::path::Path;
-use std::sync::Arc;
+use cipherloom::internal::{Job, Work};
+use cipherloom::{IfExists, Links, Report};
+use cipherloom_stores::{Access, Inventory, Limits, Place, StoreJob, Survey};
+use serde::Serialize;
+use std::path::PathBuf;
 
 /// What was found in a store.
-pub struct Found(Inventory);
+pub type Found = Inventory;
 
-impl Found {
-    /// Whether it is one object, which the user named.
-    pub fn is_single(&self) -> bool {
-        self.0.single().is_some()
-    }
-}
-
-pub(super) fn access(arguments: &StoreArguments) -> Access {
-    Access { retries: arguments.retries }
+fn access(arguments: &StoreArguments) -> Access {
+    let mut access = Access::default();
+    access.retries = arguments.retries;
+    access
 }
 
 /// Looks at the source, which is in a store.
@@ -35,131 +32,255 @@ pub fn look(tree: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Fou
     let selection = tree.selection()?;
     let place = Place::open(tree.source(), access(stores));
     let inventory = place.and_then(|place| Inventory::open(&place, selection));
-    Ok(Found(inventory.with_context(|| output::printable(tree.source()))?))
+    Ok(inventory.map_err(|error| error.at(tree.source()))?)
 }
 
-/// Says what encrypting this to a store takes.
+/// Prints what encrypting this to a store takes.
 pub fn show_plan(found: &Found, arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
-    let mut limits = Limits { objects: arguments.stores.in_flight.get(), ..Limits::default() };
-    if let Some(threads) = arguments.machine.threads {
-        limits.threads = threads.get();
-    }
-    let survey = found.0.survey(&limits)?;
-    plan::print(&plan::Planned::of_reading(&found.0, survey, &limits), None, arguments.json)?;
+    let limits = limits(&arguments.stores, &arguments.machine);
+    let survey = found.survey(&limits)?;
+    let planned = Planned::for_reading(found, survey, &limits);
+    print_planned(&planned, || planned.table(), None, "object", arguments.json)?;
     Ok(if survey.unlisted == 0 { ExitCode::Success } else { ExitCode::Partial })
 }
 
 /// Runs and reports.
-pub fn run(run: StoreRun<'_>, source: Source, new_key: &FirstKey<'_>) -> anyhow::Result<ExitCode> {
+pub fn run(run: &Run<'_>, source: Source) -> anyhow::Result<ExitCode> {
     let inventory = match source {
-        Source::Listing(Found(inventory)) => inventory,
-        Source::Tree(tree) => Inventory::from(&Arc::new(Listing::of_tree(tree))),
-        Source::StandardInput => return stream::from_standard_input(&run, new_key),
+        Source::Listing(inventory) => inventory,
+        Source::Tree(tree) => Inventory::of_tree(tree),
+        Source::StandardInput => return Err(usage("standard input is no tree", "")),
     };
     if run.job.links != Links::Skip {
-        return Err(usage("a store has no links; leave --links copy out"));
+        return Err(usage("a store has no links", "leave --links copy out"));
     }
-    if run.job.destination.as_deref() == Some(Path::new("-")) {
-        return stream::to_standard_output(&run, &inventory, new_key);
-    }
-    if run.job.work.sealing().is_some_and(Format::is_chained) {
-        return Err(usage(
-            "a tree in a store cannot be encrypted with CBC, where each block is chained to the one before; use CTR or \
-             --format tink, or send objects one by one through standard input: cipherloom encrypt - s3://BUCKET/NAME",
-        ));
-    }
-    let errand = errand(&run, &inventory)?;
-    let name = || output::printable(&address(&errand, &inventory));
-    cipherloom_stores::check(&inventory, &errand).with_context(name)?;
-    if !run.allow_mixed_keys {
-        let other = cipherloom_stores::find_other_key(&inventory, &errand).with_context(name)?;
-        key_places::refuse_mixed_keys(other.as_deref())?;
-    }
-    if run.dry_run {
-        return dry_run::show(&run, &inventory, &errand);
-    }
-    let interrupt = Interrupt::listen();
-    new_key.write()?;
-    let style = style(run.common);
-    if style == Style::Verbose {
-        // Nothing waits for the end of a listing.
-        output::tell_lines(&plan::Planned::of_run(&inventory, None, &errand).table());
-    }
-    let progress = Progress::default();
-    let printer = Printer::new(style, &progress, false);
-    let work = || cipherloom_stores::run(&inventory, &errand, &interrupt.watching(&printer));
-    let ended = match style {
-        Style::Plain => progress.shown_while_listed(&|| inventory.found(), work),
-        Style::Verbose | Style::Quiet | Style::Json => work(),
+    let job = open(run, run.job.clone())?;
+    // What the user named as DST, or as SRC where nothing is written.
+    let about = job.destination.as_ref().unwrap_or(inventory.place()).address();
+    job.check(&inventory).map_err(|error| error.at(&about))?;
+    let refuse_nothing = |report: &Report| match report.files + report.skipped + report.failed {
+        0 => run.refuse_nothing(&inventory.place().address(), inventory.passed_over().excluded),
+        _ => Ok(()),
     };
-    printer.end();
-    // Such an error comes before anything was made.
-    let summary = ended.inspect_err(|_| new_key.take_back()).with_context(name)?;
-    Report::of_run(&summary, inventory.links(), inventory.passed_over()).print(run.verb, style)?;
-    interrupt.check(match errand.destination {
-        Some(_) => interrupt::kept(errand.if_exists, new_key.is_made()),
-        None => interrupt::NOT_READ,
-    })?;
-    refuse_nothing(&run, &inventory, &summary).inspect_err(|_| new_key.take_back())?;
-    Ok(exit_code::of_summary(&summary))
+    if run.dry_run {
+        let printer = Printer::for_dry_run(run.style(), run.common.verbose);
+        let foreseen = printer.watch(&|| (0, 0, true), |observer| job.foresee(&inventory, observer));
+        let (report, survey) = foreseen.map_err(|error| error.at(&about))?;
+        refuse_nothing(&report)?;
+        let left_out = LeftOut { skipped: report.skipped, failed: report.failed };
+        let planned = Planned::for_run(&inventory, Some(survey), &job);
+        print_planned(&planned, || planned.table(), Some(left_out), "object", run.common.report.json)?;
+        return Ok(exit_code::of_report(&report));
+    }
+    let report = run.carry_out(
+        &Printer::new(run.style(), false),
+        &|| inventory.found(),
+        // The source is listed during the run.
+        || Planned::for_run(&inventory, None, &job).table(),
+        |observer| job.run(&inventory, observer).map_err(|error| error.at(&about)),
+        |report| RunSummary::of_run(*report, inventory.links(), inventory.passed_over()),
+    )?;
+    refuse_nothing(&report).inspect_err(|_| run.take_key_back())?;
+    Ok(exit_code::of_report(&report))
 }
 
-/// Fails if the run found nothing to do.
-pub(super) fn refuse_nothing(
-    run: &StoreRun<'_>,
-    inventory: &Inventory,
-    summary: &Summary,
-) -> anyhow::Result<()> {
-    let place = output::printable(&inventory.place().address());
-    run.nothing.of_run(summary, &place, run.verb, inventory.passed_over().excluded)
+/// A single object to standard output.
+pub fn read(run: &Run<'_>, inventory: &Inventory, printer: Printer) -> anyhow::Result<Report> {
+    let job = open(run, Job { destination: None, ..run.job.clone() })?;
+    run.write_key()?;
+    let (_, bytes, _) = inventory.found();
+    let read = pass_to_output(printer, &|| (1, bytes, true), |sink, observer| {
+        job.read_single(inventory, sink, observer)
+    });
+    read.with_context(|| escape::path(&inventory.place().address()))
 }
 
-/// What the user named as DST, or as SRC where nothing is written.
-pub(super) fn address(errand: &Errand, inventory: &Inventory) -> std::path::PathBuf {
-    errand.destination.as_ref().unwrap_or(inventory.place()).address()
+/// This job of the run, its destination opened.
+pub fn open(run: &Run<'_>, job: Job) -> anyhow::Result<StoreJob> {
+    let common = run.common;
+    let job = StoreJob::open(job, access(&common.stores));
+    let mut job = job.map_err(|error| error.at(&run.output_path()))?;
+    job.limits = limits(&common.stores, &common.machine);
+    Ok(job)
 }
 
-fn errand(run: &StoreRun<'_>, inventory: &Inventory) -> anyhow::Result<Errand> {
-    let (job, stores) = (&run.job, &run.common.stores);
-    let mut errand = Errand::new(work(run)?, None);
-    if let Some(path) = job.destination.as_deref() {
-        let place = Place::open(path, access(stores)).with_context(|| output::printable(path))?;
-        let (place, single_name) = match inventory.single() {
-            Some(_) => place.for_single(),
-            None => (place, None),
+fn limits(stores: &StoreArguments, machine: &MachineArguments) -> Limits {
+    let mut limits = Limits::default();
+    limits.objects = stores.in_flight.get();
+    if let Some(threads) = machine.threads {
+        limits.threads = threads.get();
+    }
+    limits
+}
+
+/// List prices of S3 Standard, in US dollars for a thousand requests: PUT, POST and LIST; GET and HEAD.
+const WRITING: f64 = 0.005;
+const READING: f64 = 0.0004;
+
+/// What a run over stores takes.
+#[derive(Serialize)]
+pub struct Planned {
+    source: JsonPath<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destination: Option<JsonPath<PathBuf>>,
+    /// What the source holds, if it was counted.
+    #[serde(flatten)]
+    counted: Option<Counted>,
+    part_bytes: u64,
+    in_flight: usize,
+    threads: usize,
+    /// The most memory that sources and outputs take.
+    memory_bytes: u64,
+    #[serde(skip)]
+    outputs: &'static str,
+}
+
+#[derive(Serialize)]
+struct Counted {
+    objects: u64,
+    bytes: u64,
+    /// Objects that are read and written in parts, and these parts.
+    in_parts: u64,
+    parts: u64,
+    /// Prefixes that could not be listed.
+    unlisted: u64,
+    requests: Requests,
+}
+
+/// Requests to stores, if none is repeated.
+#[derive(Serialize)]
+struct Requests {
+    list: u64,
+    head: u64,
+    get: u64,
+    put: u64,
+    /// In US dollars, at list prices of S3 Standard, without storage and traffic.
+    cost_dollars: f64,
+}
+
+/// What a run does with a store.
+struct Uses {
+    reads: bool,
+    writes: bool,
+    /// Whether sources are encrypted.
+    opens: bool,
+    /// Whether outputs that exist are skipped.
+    skips: bool,
+}
+
+impl Requests {
+    fn new(survey: &Survey, uses: &Uses) -> Requests {
+        let Survey { objects, in_parts, parts, requests: list, .. } = *survey;
+        let small = objects - in_parts;
+        // The beginning of a large encrypted object is read first, for its header.
+        let headers = if uses.opens { in_parts } else { 0 };
+        let get = if uses.reads { small + headers + parts } else { 0 };
+        // A large output: HEAD, begin, its parts, HEAD, complete.
+        let put = if uses.writes { small + parts + 2 * in_parts } else { 0 };
+        let skipping = if uses.skips { small } else { 0 };
+        let head = if uses.writes { 2 * in_parts + skipping } else { 0 };
+        let cost_dollars = (list + put) as f64 / 1e3 * WRITING + (get + head) as f64 / 1e3 * READING;
+        Requests { list, head, get, put, cost_dollars }
+    }
+
+    fn words(&self) -> String {
+        let Requests { list, head, get, put, cost_dollars } = *self;
+        let counts = [(list, "LIST"), (head, "HEAD"), (get, "GET"), (put, "PUT or POST")];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
+        let cost = match cost_dollars {
+            0.0 => return "none".to_owned(),
+            cost if cost < 0.01 => "less than a cent".to_owned(),
+            cost => format!("about ${cost:.2}"),
         };
-        errand.destination = Some(place);
-        errand.single_name = single_name;
-    }
-    limit(&mut errand, run);
-    errand.suffix = job.suffix.to_str().ok_or_else(|| usage("--suffix is not UTF-8"))?.to_owned();
-    errand.bind_path = job.bind_path;
-    if errand.bind_path && errand.renames(inventory) {
-        return Err(usage(
-            "--bind-path binds the object's own name; name a prefix that ends in / as DST, so that the object keeps it",
-        ));
-    }
-    Ok(errand)
-}
-
-/// What the command says of every errand.
-pub(super) fn limit(errand: &mut Errand, run: &StoreRun<'_>) {
-    errand.if_exists = run.job.if_exists;
-    errand.durable = run.job.durable;
-    errand.limits.objects = run.common.stores.in_flight.get();
-    if let Some(threads) = run.common.machine.threads {
-        errand.limits.threads = threads.get();
+        format!("{}: {cost} at S3's list prices, without traffic", counts.join(", "))
     }
 }
 
-pub(super) fn work(run: &StoreRun<'_>) -> anyhow::Result<Work> {
-    let [opening, sealing] = run.formats.clone();
-    let side = |format: Option<Arc<Format>>| format.ok_or(Error::NeitherFileNorFolder);
-    Ok(match run.job.work {
-        cipherloom::Work::Encrypt(_) => Work::Encrypt(side(sealing)?),
-        cipherloom::Work::Decrypt(_) => Work::Decrypt(side(opening)?),
-        cipherloom::Work::Verify(_) => Work::Verify(side(opening)?),
-        cipherloom::Work::Rekey { .. } => Work::Rekey { from: side(opening)?, to: side(sealing)? },
-        cipherloom::Work::Copy => Work::Copy,
-    })
+impl Planned {
+    /// What this job takes; `survey`: what the source holds, if that was counted.
+    pub fn for_run(inventory: &Inventory, survey: Option<Survey>, job: &StoreJob) -> Planned {
+        let is_store = |place: &Place| place.folder().is_none();
+        let uses = Uses {
+            reads: is_store(inventory.place()),
+            writes: job.destination.as_ref().is_some_and(is_store),
+            opens: !matches!(job.job.work, Work::Encrypt(_) | Work::Copy),
+            skips: job.job.if_exists == IfExists::Skip,
+        };
+        let outputs = match job.job.if_exists {
+            _ if job.destination.is_none() => "none: every byte is authenticated",
+            IfExists::Fail => "created; where one exists, that object fails",
+            IfExists::Skip => "created; where one exists that was made of the same source, it is skipped",
+            IfExists::Overwrite => "replaced",
+        };
+        let destination = job.destination.as_ref().map(|place| JsonPath(place.address()));
+        Planned { destination, ..Planned::new(inventory, survey, &job.limits, &uses, outputs) }
+    }
+
+    /// What encryption to a store takes.
+    pub fn for_reading(inventory: &Inventory, survey: Survey, limits: &Limits) -> Planned {
+        let uses = Uses { reads: true, writes: true, opens: false, skips: false };
+        let outputs = "counted as if they went to a store; encrypt --dry-run knows where they go";
+        Planned::new(inventory, Some(survey), limits, &uses, outputs)
+    }
+
+    fn new(
+        inventory: &Inventory,
+        survey: Option<Survey>,
+        limits: &Limits,
+        uses: &Uses,
+        outputs: &'static str,
+    ) -> Planned {
+        Planned {
+            source: JsonPath(inventory.place().address()),
+            destination: None,
+            counted: survey.map(|survey| Counted {
+                objects: survey.objects,
+                bytes: survey.bytes,
+                in_parts: survey.in_parts,
+                parts: survey.parts,
+                unlisted: survey.unlisted,
+                requests: Requests::new(&survey, uses),
+            }),
+            part_bytes: limits.part as u64,
+            in_flight: limits.objects,
+            threads: limits.threads,
+            memory_bytes: limits.memory as u64,
+            outputs,
+        }
+    }
+
+    /// As a table for people.
+    pub fn table(&self) -> String {
+        let part = output::size(self.part_bytes);
+        let (objects, parts, unlisted, requests) = match &self.counted {
+            None => {
+                let parts = format!("objects above {part} in parts of about so much");
+                ("listed while they are processed".to_owned(), parts, 0, None)
+            }
+            Some(counted) => {
+                let objects = output::count(counted.objects, "object");
+                let parts = match counted.in_parts {
+                    0 => "each object in one piece".to_owned(),
+                    count => format!("{} in parts of about {part}", output::count(count, "object")),
+                };
+                let objects = format!("{objects}, {}", output::size(counted.bytes));
+                (objects, parts, counted.unlisted, Some(counted.requests.words()))
+            }
+        };
+        let unlisted =
+            (unlisted > 0).then(|| format!("{}, which are not counted", output::count(unlisted, "folder")));
+        output::table([
+            ("source", Some(escape::path(&self.source.0))),
+            ("output", self.destination.as_ref().map(|address| escape::path(&address.0))),
+            ("objects", Some(objects)),
+            ("unlisted", unlisted),
+            ("in flight", Some(format!("up to {} at once", self.in_flight))),
+            ("parts", Some(parts)),
+            ("threads", Some(format!("{} for ciphers", self.threads))),
+            ("memory", Some(format!("up to {} of sources and outputs", output::size(self.memory_bytes)))),
+            ("outputs", Some(self.outputs.to_owned())),
+            ("requests", requests),
+        ])
+    }
 }

@@ -15,7 +15,7 @@ pub(super) fn inverse_shift_rows(planes: [u128; 8]) -> [u128; 8] {
     turn_rows(planes, [0, 96, 64, 32])
 }
 
-/// Turns each row by its own number of bits towards the lower columns.
+/// Rotates each row by its own number of bits towards the lower columns.
 #[inline(always)]
 fn turn_rows(mut planes: [u128; 8], bits: [u32; 4]) -> [u128; 8] {
     for plane in &mut planes {
@@ -28,7 +28,7 @@ fn turn_rows(mut planes: [u128; 8], bits: [u32; 4]) -> [u128; 8] {
     planes
 }
 
-/// Row `r` of a column becomes `2 a[r] + 3 a[r+1] + a[r+2] + a[r+3]`, that is `2 (a[r] + a[r+1]) + a[r+1]` and
+/// Row `r` of a column becomes `2 a[r] + 3 a[r+1] + a[r+2] + a[r+3]`, computed as `2 (a[r] + a[r+1]) + a[r+1]` plus
 /// the sum of the other two.
 #[inline(always)]
 pub(super) fn mix_columns(planes: [u128; 8]) -> [u128; 8] {
@@ -68,14 +68,14 @@ fn double(planes: [u128; 8]) -> [u128; 8] {
     [p7, p0 ^ p7, p1, p2 ^ p7, p3 ^ p7, p4, p5, p6]
 }
 
-/// Puts row `r + 1` in the place of row `r`.
+/// Moves row `r + 1` to row `r`.
 #[inline(always)]
 fn next_row(plane: u128) -> u128 {
     const TOP: u128 = ROW << 24;
     ((plane >> 8) & !TOP) | ((plane & ROW) << 24)
 }
 
-/// Puts row `r + 2` in the place of row `r`.
+/// Moves row `r + 2` to row `r`.
 #[inline(always)]
 fn second_next_row(plane: u128) -> u128 {
     const LOWER: u128 = ROW | (ROW << 8);

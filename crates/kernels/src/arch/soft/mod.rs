@@ -1,7 +1,7 @@
 //! Portable AES without tables: bitsliced, so neither time nor memory addresses depend on key or text.
 //!
-//! Eight blocks lie in eight bit planes of 128 bits. Byte `i` of plane `b` collects bit `b` of byte `i` of the
-//! eight blocks:
+//! Eight bit planes of 128 bits hold eight blocks. Byte `i` of plane `b` has bit `b` of byte `i` of the eight
+//! blocks:
 //!
 //! ```text
 //!   plane b │ byte 0: bit b of byte 0 of blocks 7 … 0 │ byte 1: … │ … │ byte 15 │
@@ -27,7 +27,7 @@ pub(crate) struct Planes([u128; 8]);
 const EACH_BYTE: u128 = u128::from_le_bytes([1; 16]);
 
 impl Planes {
-    /// From eight blocks, each read as a little-endian number: three rounds of swaps transpose the 8 x 8 bits
+    /// Converts eight blocks, each read as a little-endian number: three rounds of swaps transpose the 8 x 8 bits
     /// at each byte position.
     #[inline(always)]
     fn pack(mut rows: [u128; 8]) -> Planes {
@@ -46,7 +46,7 @@ impl Planes {
         Planes(rows)
     }
 
-    /// The eight blocks again; a transposition undoes itself.
+    /// Converts back to the eight blocks; a transposition is its own inverse.
     #[inline(always)]
     fn unpack(self) -> [u128; 8] {
         Planes::pack(self.0).0
@@ -86,7 +86,7 @@ unsafe fn write_block(target: *mut u8, block: u128) {
     unsafe { *target.cast::<[u8; 16]>() = block.to_le_bytes() }
 }
 
-// A round is some five hundred instructions: as functions of their own the rounds stay in the instruction cache.
+// A round has some five hundred instructions. Separate functions keep the rounds in the instruction cache.
 impl Vector for Planes {
     const WIDTH: usize = 8;
     type Counter = u128;
@@ -127,11 +127,6 @@ impl Vector for Planes {
         self.zip(previous, |mine, previous| ((mine & !(EACH_BYTE << 7)) << 1) | ((previous >> 7) & EACH_BYTE))
     }
 
-    #[inline(always)]
-    unsafe fn whiten(self, key: Self) -> Self {
-        // SAFETY: needs no CPU feature.
-        unsafe { self.xor(key) }
-    }
     #[inline(never)]
     unsafe fn encrypt_round(self, _before: Self, key: Self) -> Self {
         let state = Planes(linear::mix_columns(linear::shift_rows(substitution::forward(self.0))));

@@ -1,9 +1,9 @@
 //! SubBytes and its inverse (FIPS 197, sections 5.1.1 and 5.3.2) as Boolean circuits on bit planes.
 //!
 //! The circuit is the one of Boyar and Peralta ("A new combinational logic minimization technique with
-//! applications to cryptology", 2010), with their names for the wires: x and s are the byte going in and coming
-//! out, highest bit first, and `+` in their field is XOR here. The inverse needs no second circuit: inversion in
-//! the field undoes itself, so it is the forward circuit between two inverse affine maps.
+//! applications to cryptology", 2010), with their names for the wires: x is the input byte and s the output byte,
+//! highest bit first, and `+` in their field is XOR here. The inverse needs no second circuit. Inversion in the field
+//! is its own inverse, so the inverse of SubBytes is the forward circuit between two inverse affine maps.
 
 /// SubBytes; planes lowest bit first.
 #[inline(always)]
@@ -33,7 +33,7 @@ pub(super) fn forward(planes: [u128; 8]) -> [u128; 8] {
     let y16 = t0 ^ y11;
     let y21 = y13 ^ y16;
     let y18 = x0 ^ y16;
-    // The inverse in GF(2^8), by way of GF(2^4): all the multiplications.
+    // The inverse in GF(2^8), computed in GF(2^4): all the multiplications.
     let t2 = y12 & y15;
     let t3 = y3 & y6;
     let t4 = t3 ^ t2;

@@ -1,4 +1,4 @@
-//! VAES on 256-bit registers (Intel SDM volume 2, VAESENC and its kin): two blocks.
+//! VAES on 256-bit registers (Intel SDM volume 2, VAESENC and related instructions): two blocks.
 
 use super::aesni::Block;
 use crate::kernels::kernel_table;
@@ -31,56 +31,21 @@ impl Vector for TwoBlocks {
     const WIDTH: usize = 2;
     type Counter = __m256i;
 
-    #[inline(always)]
-    unsafe fn load(source: *const u8) -> Self {
-        // SAFETY: 32 readable bytes.
-        TwoBlocks(unsafe { _mm256_loadu_si256(source.cast()) })
+    instructions! {
+        load: _mm256_loadu_si256, store: _mm256_storeu_si256, xor: _mm256_xor_si256,
+        encrypt: _mm256_aesenc_epi128, _mm256_aesenclast_epi128,
+        decrypt: _mm256_aesdec_epi128, _mm256_aesdeclast_epi128
     }
-    #[inline(always)]
-    unsafe fn store(self, target: *mut u8) {
-        // SAFETY: 32 writable bytes.
-        unsafe { _mm256_storeu_si256(target.cast(), self.0) }
-    }
+
     #[inline(always)]
     unsafe fn broadcast(block: &[u8; 16]) -> Self {
         // SAFETY: 16 readable bytes; the caller has "avx2".
         TwoBlocks(unsafe { Self::both(_mm_loadu_si128(block.as_ptr().cast())) })
     }
     #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the caller has "avx2".
-        TwoBlocks(unsafe { _mm256_xor_si256(self.0, other.0) })
-    }
-    #[inline(always)]
     unsafe fn shift_in(self, previous: Self) -> Self {
         // SAFETY: the caller has "avx2". 0x21: the high half of the first operand, the low half of the second.
         TwoBlocks(unsafe { _mm256_permute2x128_si256::<0x21>(previous.0, self.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn whiten(self, key: Self) -> Self {
-        // SAFETY: as `xor`.
-        unsafe { self.xor(key) }
-    }
-    #[inline(always)]
-    unsafe fn encrypt_round(self, _before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "vaes".
-        TwoBlocks(unsafe { _mm256_aesenc_epi128(self.0, key.0) })
-    }
-    #[inline(always)]
-    unsafe fn encrypt_last(self, _before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "vaes".
-        TwoBlocks(unsafe { _mm256_aesenclast_epi128(self.0, key.0) })
-    }
-    #[inline(always)]
-    unsafe fn decrypt_round(self, _before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "vaes".
-        TwoBlocks(unsafe { _mm256_aesdec_epi128(self.0, key.0) })
-    }
-    #[inline(always)]
-    unsafe fn decrypt_last(self, _before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "vaes".
-        TwoBlocks(unsafe { _mm256_aesdeclast_epi128(self.0, key.0) })
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
-//! VAES on 512-bit registers (Intel SDM volume 2, VAESENC and its kin): four blocks.
+//! VAES on 512-bit registers (Intel SDM volume 2, VAESENC and related instructions): four blocks.
 //!
-//! CBC lanes use two-block vectors even here: on Zen 4 that is faster than any way found to gather four streams
-//! into one register (`docs/decisions/0001-own-instruction-files.md`).
+//! CBC lanes use two-block vectors even here: on Zen 4 that is faster than every tried method of gathering four
+//! streams into one register (`docs/decisions/0001-own-instruction-files.md`).
 
 use super::aesni::Block;
 use super::vaes256::TwoBlocks;
@@ -35,56 +35,21 @@ impl Vector for FourBlocks {
     const WIDTH: usize = 4;
     type Counter = __m512i;
 
-    #[inline(always)]
-    unsafe fn load(source: *const u8) -> Self {
-        // SAFETY: 64 readable bytes.
-        FourBlocks(unsafe { _mm512_loadu_si512(source.cast()) })
+    instructions! {
+        load: _mm512_loadu_si512, store: _mm512_storeu_si512, xor: _mm512_xor_si512,
+        encrypt: _mm512_aesenc_epi128, _mm512_aesenclast_epi128,
+        decrypt: _mm512_aesdec_epi128, _mm512_aesdeclast_epi128
     }
-    #[inline(always)]
-    unsafe fn store(self, target: *mut u8) {
-        // SAFETY: 64 writable bytes.
-        unsafe { _mm512_storeu_si512(target.cast(), self.0) }
-    }
+
     #[inline(always)]
     unsafe fn broadcast(block: &[u8; 16]) -> Self {
         // SAFETY: 16 readable bytes; the caller has "avx512f".
         FourBlocks(unsafe { Self::all(_mm_loadu_si128(block.as_ptr().cast())) })
     }
     #[inline(always)]
-    unsafe fn xor(self, other: Self) -> Self {
-        // SAFETY: the caller has "avx512f".
-        FourBlocks(unsafe { _mm512_xor_si512(self.0, other.0) })
-    }
-    #[inline(always)]
     unsafe fn shift_in(self, previous: Self) -> Self {
         // SAFETY: the caller has "avx512f". The pair (self, previous) moved down by six of its 64-bit words.
         FourBlocks(unsafe { _mm512_alignr_epi64::<6>(self.0, previous.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn whiten(self, key: Self) -> Self {
-        // SAFETY: as `xor`.
-        unsafe { self.xor(key) }
-    }
-    #[inline(always)]
-    unsafe fn encrypt_round(self, _before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "vaes" and "avx512f".
-        FourBlocks(unsafe { _mm512_aesenc_epi128(self.0, key.0) })
-    }
-    #[inline(always)]
-    unsafe fn encrypt_last(self, _before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "vaes" and "avx512f".
-        FourBlocks(unsafe { _mm512_aesenclast_epi128(self.0, key.0) })
-    }
-    #[inline(always)]
-    unsafe fn decrypt_round(self, _before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "vaes" and "avx512f".
-        FourBlocks(unsafe { _mm512_aesdec_epi128(self.0, key.0) })
-    }
-    #[inline(always)]
-    unsafe fn decrypt_last(self, _before: Self, key: Self) -> Self {
-        // SAFETY: the caller has "vaes" and "avx512f".
-        FourBlocks(unsafe { _mm512_aesdeclast_epi128(self.0, key.0) })
     }
 
     #[inline(always)]

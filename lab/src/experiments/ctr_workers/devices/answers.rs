@@ -1,22 +1,19 @@
 //! What devices answer, from their series.
 
-use super::super::answers::effect;
+use super::super::answers;
 use super::super::{LARGE_BYTES, PUBLISHED_BYTES};
-use crate::experiments::Findings;
-use crate::measure::{bootstrap, median};
-use crate::record::{Answer, Level, Series, Table};
+use crate::experiments::{Answered, Findings};
+use crate::record::{Answer, Effect, Level, Series, Table};
 
 /// Under which name a device's counted ceiling stands among the parameters, in Mbit/s.
 pub(super) fn ceiling_parameter(kernel: &str, device: &str) -> String {
     format!("counted ceiling of {kernel} on {device}, Mbit/s")
 }
 
-pub(in super::super) fn add(findings: &mut Findings) {
+pub(in super::super) fn add(findings: &Findings, answered: &mut Answered) {
     let tables = [PUBLISHED_BYTES, LARGE_BYTES].map(|bytes| table(findings, bytes));
-    findings.tables.extend(tables.into_iter().chain([streams(findings)]).flatten());
-    let answers: Vec<Answer> =
-        devices(findings).iter().filter_map(|device| today(findings, device)).collect();
-    findings.answers.extend(answers);
+    answered.tables.extend(tables.into_iter().chain([streams(findings)]).flatten());
+    answered.answers.extend(devices(findings).iter().filter_map(|device| today(findings, device)));
 }
 
 fn of<'f>(findings: &'f Findings, part: &'f str, variant: &'f str) -> impl Iterator<Item = &'f Series> {
@@ -110,10 +107,7 @@ fn today(findings: &Findings, device: &str) -> Option<Answer> {
             })
             .min_by(|a, b| a.wall.median.estimate.total_cmp(&b.wall.median.estimate))
     };
-    let rate = |series: &Series| {
-        let bits = 8e3 * series.work.bytes as f64;
-        bootstrap(&[&series.walls()], |parts| bits / median(&parts[0]))
-    };
+    let rate = |series: &Series| answers::rate(series, 8e3 * series.work.bytes as f64);
     let (one, six) = (here("end-to-end", Some(1))?, here("end-to-end", Some(6))?);
     let (best, kernel) = (here("end-to-end", None)?, here("kernel-only", None)?);
     let processor = findings
@@ -133,22 +127,38 @@ fn today(findings: &Findings, device: &str) -> Option<Answer> {
         ("the best kernel alone", kernel),
         ("this processor, end to end", processor),
     ];
-    Some(Answer {
-        question: format!("And on an accelerator of today: {device}{driver}?"),
-        sentence: format!(
-            "{:.0} Mbit/s on one worker and {:.0} on six over the published {} bytes, end to end; {:.0} at best \
-             ({}, {} workers), {:.0} in the kernel alone ({}, {} workers). This machine's processor makes {:.0} end to end.",
-            megabits(one),
-            megabits(six),
-            bytes,
-            megabits(best),
-            name(best, "kernel"),
-            best.factor("workers").map(Level::to_string).unwrap_or_default(),
-            megabits(kernel),
-            name(kernel, "kernel"),
-            kernel.factor("workers").map(Level::to_string).unwrap_or_default(),
-            megabits(processor)
-        ),
-        effects: named.into_iter().map(|(name, series)| effect(name, rate(series), "Mbit/s")).collect(),
-    })
+    let words = |series: &Series| rate(series).words(0);
+    let sentence = format!(
+        "{} Mbit/s on one worker and {} on six over the published {} bytes, end to end; {} at best \
+         ({}, {} workers), {} in the kernel alone ({}, {} workers). This machine's processor makes {} end to end.{}",
+        words(one),
+        words(six),
+        bytes,
+        words(best),
+        name(best, "kernel"),
+        best.factor("workers").map(Level::to_string).unwrap_or_default(),
+        words(kernel),
+        name(kernel, "kernel"),
+        kernel.factor("workers").map(Level::to_string).unwrap_or_default(),
+        words(processor),
+        wrong(findings, device)
+    );
+    let effects = named.into_iter().map(|(name, series)| Effect::new(name, rate(series), "Mbit/s"));
+    let question = format!("And on an accelerator of today: {device}{driver}?");
+    Some(Answer::measured(&question, sentence, effects.collect()).as_headline())
+}
+
+/// How many series of a device gave wrong results and were not timed.
+fn wrong(findings: &Findings, device: &str) -> String {
+    let level = Level::from(device);
+    let wrong = findings
+        .excluded
+        .iter()
+        .filter(|out| out.was_wrong && out.factors.get("device") == Some(&level))
+        .count();
+    if wrong == 0 {
+        String::new()
+    } else {
+        format!(" {wrong} series of it gave wrong results and were not timed.")
+    }
 }

@@ -8,7 +8,7 @@
 //! | `copy-in`, `compute`, `copy-out`, `synchronisation` | phases of `end-to-end`, by the host's clock |
 //! | `overlapped` | the product's own way with the same message, with 1, 2 or 3 pieces under way |
 //!
-//! The kernels are `cipherloom_gpu::experiments`: bitsliced with a private tile of 4 to 32 KB, without one, and by tables,
+//! The kernels are `cipherloom-lab-gpu`: bitsliced with a private tile of 4 to 32 KB, without one, and by tables,
 //! which the product never uses.
 
 mod answers;
@@ -35,7 +35,7 @@ pub(super) fn hold(_context: &mut Context, findings: &mut Findings) {
 #[cfg(feature = "gpu")]
 pub(super) fn hold(context: &mut Context, findings: &mut Findings) {
     use super::{LARGE_BYTES, PUBLISHED_BYTES};
-    use cipherloom_gpu::experiments::Worker;
+    use cipherloom_lab_gpu::Worker;
     let kinds: &[Worker] = context.by_extent(
         &[Worker::Tile(4 << 10), Worker::Tile(32 << 10), Worker::Tables(1), Worker::Tables(4)],
         &[
@@ -68,7 +68,7 @@ pub(super) fn hold(context: &mut Context, findings: &mut Findings) {
 #[cfg(all(test, feature = "gpu"))]
 mod tests {
     use super::*;
-    use cipherloom_gpu::experiments::Worker;
+    use cipherloom_lab_gpu::Worker;
 
     #[test]
     fn every_device_is_right_and_stands_in_the_tables() {

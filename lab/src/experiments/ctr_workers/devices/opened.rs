@@ -3,9 +3,9 @@
 use crate::experiments::{Context, Findings};
 use crate::record::{Excluded, Level};
 use cipherloom_gpu::cuda::{self, CudaCipher};
-use cipherloom_gpu::experiments::{Bench, CudaBench, CudaProgram, WebGpuBench, WebGpuProgram, Worker};
 use cipherloom_gpu::webgpu::{Adapters, WebGpuCipher};
 use cipherloom_gpu::{Device, Error};
+use cipherloom_lab_gpu::{Bench, CudaBench, CudaProgram, WebGpuBench, WebGpuProgram, Worker};
 use std::rc::Rc;
 
 /// A device with the kernels that it can run.

@@ -1,9 +1,9 @@
 //! How an output gets its final name, found out before the first one is written: what a file system refuses at the end of
 //! the work is refused too late.
 
-use super::temporary::{Output, TemporaryName, create, may_link};
+use super::temporary::{Output, TemporaryName, create, may_link, refused};
+use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
-use crate::{Error, OutputFault};
 use rustix::fs::{AtFlags, Mode, RenameFlags, fstat, linkat, openat, renameat_with};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::OwnedFd;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The ways, the best first. All but the last never replace what bears the final name, unless that is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::pipeline) enum Naming {
+pub(crate) enum Naming {
     /// A file without a name is linked.
     Unnamed,
     /// A file is renamed, if nothing bears the name.
@@ -26,7 +26,7 @@ impl Naming {
     /// Fails if this way could replace something that must not be, and the user did not accept that.
     pub(super) fn check(self, existing: Existing) -> Result<(), Error> {
         let is_safe = self != Naming::Replace || existing.if_exists == IfExists::Overwrite;
-        if is_safe || existing.non_atomic { Ok(()) } else { Err(Error::Output(OutputFault::NamesNotAtomic)) }
+        if is_safe || existing.non_atomic { Ok(()) } else { Err(Error::NamesNotAtomic) }
     }
 }
 
@@ -77,8 +77,4 @@ fn with_names(folder: &Arc<OwnedFd>) -> Result<Naming, Error> {
         Ok(second) => second.remove().map(|()| Naming::Link),
         Err(_) => Ok(Naming::Replace),
     }
-}
-
-fn refused(errno: Errno) -> Error {
-    Error::io("create the output", errno.into())
 }

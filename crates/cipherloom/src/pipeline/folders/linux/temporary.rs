@@ -1,6 +1,7 @@
 //! An output without its name, and the temporary names for where there must be one: on file systems that know no unnamed
 //! files, and for a moment when something is replaced.
 
+use super::Target;
 use super::naming::Naming;
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
@@ -20,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// An output that does not bear its name yet; gone if dropped.
 #[derive(Debug)]
-pub(in crate::pipeline) enum Output {
+pub(crate) enum Output {
     /// A file without a name: whatever happens, nothing is left behind.
     Unnamed(File),
     /// A file under a temporary name in the final folder, and how it gets its final one.
@@ -31,33 +32,24 @@ impl Output {
     /// How a file without a name is opened.
     pub(super) const UNNAMED: OFlags = OFlags::TMPFILE.union(OFlags::RDWR).union(OFlags::CLOEXEC);
 
-    /// An output without a name that will be linked into `folder`.
-    pub(super) fn unnamed(folder: &OwnedFd, mode: Mode) -> Result<Output, Error> {
-        let file = retry_on_intr(|| openat(folder, ".", Output::UNNAMED, mode)).map_err(refused)?;
-        Ok(Output::Unnamed(file.into()))
-    }
-
-    /// An output under a temporary name in `folder`.
-    pub(super) fn named(folder: &Arc<OwnedFd>, mode: Mode, naming: Naming) -> Result<Output, Error> {
-        let (file, temporary) = create(folder, mode)?;
-        Ok(Output::Named(file.into(), temporary, naming))
-    }
-
-    pub(in crate::pipeline) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         match self {
             Output::Unnamed(file) | Output::Named(file, ..) => file,
         }
     }
+}
 
-    /// Gives the complete file its name in `folder`. `may_replace` is asked before anything is replaced.
-    pub(super) fn publish(
-        self,
-        folder: &Arc<OwnedFd>,
+impl Target {
+    /// Gives a complete output its final name. `may_replace` is asked before anything is replaced.
+    pub(crate) fn name(
+        &self,
+        output: Output,
         name: &OsStr,
         existing: Existing,
         may_replace: &dyn Fn() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        match self {
+        let folder = &self.folder;
+        match output {
             Output::Named(_file, temporary, naming) if existing.if_exists == IfExists::Overwrite => {
                 temporary.replace(folder, name, naming, may_replace)
             }
@@ -81,7 +73,7 @@ impl Output {
     }
 }
 
-fn refused(errno: Errno) -> Error {
+pub(super) fn refused(errno: Errno) -> Error {
     Error::io("create the output", errno.into())
 }
 
@@ -162,7 +154,7 @@ pub(super) fn remove_leftovers(folder: &OwnedFd) {
 
 /// A random name in a folder that something of ours bears; taken away when dropped.
 #[derive(Debug)]
-pub(in crate::pipeline) struct TemporaryName {
+pub(crate) struct TemporaryName {
     folder: Arc<OwnedFd>,
     /// Empty when nothing bears it any more.
     name: String,
@@ -298,7 +290,6 @@ fn link_through_proc(file: BorrowedFd<'_>, target: &OwnedFd, name: &OsStr) -> Re
 
 #[cfg(test)]
 mod tests {
-    use super::super::Target;
     use super::*;
 
     /// In a folder whose file system has unnamed files: a system's temporary folder may be on one without.

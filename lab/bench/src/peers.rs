@@ -1,0 +1,141 @@
+//! The other programs of the bench: built or installed under the build folder, with their versions for the record.
+
+use anyhow::{Context, Error, Result};
+use cipherloom_lab::experiments::many_files::PROGRAM;
+use cipherloom_lab::external::Source;
+use cipherloom_peers::{Program, age, debian, go_peer, is_installed, place};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Which peers to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Choice {
+    /// Only this project and `cp`
+    None,
+    /// The published program, tink-go, age (library and command) and openssl
+    Core,
+    /// Also rage, 7-Zip and rclone (installs them)
+    All,
+}
+
+/// Where the peers are, and what goes in: keys that all of them use.
+pub(crate) struct Peers {
+    pub(crate) cipherloom: PathBuf,
+    pub(crate) published: PathBuf,
+    pub(crate) go: PathBuf,
+    pub(crate) rage: PathBuf,
+    pub(crate) keyset: PathBuf,
+    pub(crate) raw_key: PathBuf,
+    pub(crate) age: PathBuf,
+    pub(crate) identity: PathBuf,
+    pub(crate) recipient: String,
+    pub(crate) hybrid_identity: PathBuf,
+    pub(crate) hybrid_recipient: String,
+    pub(crate) versions: BTreeMap<String, String>,
+}
+
+/// The raw key, as the published program has it built in.
+pub(crate) const RAW_KEY: &str = "000102030405060708090a0b0c0d0e0f";
+/// The published program's initialisation vector.
+pub(crate) const PUBLISHED_VECTOR: &str = "0f0e0d0c0b0a09080706050403020100";
+
+impl Peers {
+    /// Builds or installs the peers; keys go to `folder`.
+    ///
+    /// # Errors
+    /// If a peer of the choice cannot be had.
+    pub(crate) fn prepare(choice: Choice, folder: &Path) -> Result<Peers> {
+        debian::ensure(&[("openssl", "openssl")])?;
+        debian::ensure_c_compiler()?;
+        if choice == Choice::All {
+            debian::ensure(&[("7z", "p7zip-full"), ("rclone", "rclone")])?;
+        }
+        let age = age()?;
+        let (identity, hybrid_identity) = (folder.join("identity.txt"), folder.join("hybrid.txt"));
+        let keygen = || Program::new(age.join("age-keygen"));
+        keygen().arg("-o").arg(&identity).output()?;
+        keygen().arg("-pq").arg("-o").arg(&hybrid_identity).output()?;
+        let recipient_of = |identity: &Path| -> Result<String> {
+            Ok(keygen().arg("-y").arg(identity).output()?.trim().to_owned())
+        };
+        let mut peers = Peers {
+            cipherloom: place::release_build()?,
+            published: published()?,
+            go: go_peer()?,
+            rage: if choice == Choice::All { rage()? } else { PathBuf::from("rage") },
+            keyset: folder.join("key.json"),
+            raw_key: folder.join("key.hex"),
+            recipient: recipient_of(&identity)?,
+            hybrid_recipient: recipient_of(&hybrid_identity)?,
+            identity,
+            hybrid_identity,
+            age: age.join("age"),
+            versions: BTreeMap::new(),
+        };
+        Program::new(&peers.cipherloom).args(["keygen", "-o"]).arg(&peers.keyset).output()?;
+        std::fs::write(&peers.raw_key, RAW_KEY).context("cannot write the raw key")?;
+        restrict(&peers.raw_key)?;
+        peers.versions = peers.ask_versions(choice)?;
+        Ok(peers)
+    }
+
+    fn ask_versions(&self, choice: Choice) -> Result<BTreeMap<String, String>> {
+        let mut versions = BTreeMap::new();
+        let mut ask = |name: &str, program: Program| -> Result<()> {
+            let line =
+                program.output()?.lines().find(|line| !line.trim().is_empty()).unwrap_or("").to_owned();
+            versions.insert(name.to_owned(), line);
+            Ok(())
+        };
+        ask("cipherloom", Program::new(&self.cipherloom).arg("--version"))?;
+        ask("cp", Program::new("cp").arg("--version"))?;
+        ask("openssl", Program::new("openssl").arg("version"))?;
+        ask("age", Program::new(&self.age).arg("--version"))?;
+        ask("gcc", Program::new("gcc").arg("--version"))?;
+        ask("go", Program::new("go").arg("version"))?;
+        if choice == Choice::All {
+            ask("7z", Program::new("7z"))?;
+            ask("rclone", Program::new("rclone").arg("--version"))?;
+            ask("rage", Program::new(&self.rage).arg("--version"))?;
+        }
+        let modules = std::fs::read_to_string(place::root().join("peers/go/go.mod"))?;
+        for line in modules.lines().filter(|line| line.starts_with('\t') && !line.contains("indirect")) {
+            if let Some((name, version)) = line.trim().split_once(' ') {
+                versions.insert(name.to_owned(), version.to_owned());
+            }
+        }
+        Ok(versions)
+    }
+}
+
+/// The published program, without the forms of it that need OpenMP.
+fn published() -> Result<PathBuf> {
+    let source = Source { flags: &["-pthread", "-lcrypto"], ..PROGRAM };
+    source.compile("gcc", &place::make_folder("bench")?).map_err(Error::msg)
+}
+
+fn rage() -> Result<PathBuf> {
+    if is_installed("rage") {
+        return Ok("rage".into());
+    }
+    let folder = place::target().join("tools");
+    if !folder.join("bin/rage").is_file() {
+        Program::cargo()
+            .folder(std::env::temp_dir())
+            .args(["install", "--locked", "rage", "--root"])
+            .arg(&folder)
+            .run()?;
+    }
+    Ok(folder.join("bin/rage"))
+}
+
+/// Keys are for the owner's eyes only, or the command warns.
+fn restrict(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+            .context("cannot restrict the key")?;
+    }
+    Ok(())
+}
