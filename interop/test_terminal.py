@@ -105,6 +105,21 @@ def test_ctrl_z_where_no_shell_could_go_on_is_ignored(tmp_path):
     child.expect(pexpect.EOF)
 
 
+def test_ctrl_z_in_a_container_is_ignored(tmp_path):
+    """The parent's session lies outside the PID namespace: it has no number there."""
+    line = f"setsid --ctty --wait {tool.COMMAND} keygen --passphrase -o {tmp_path}/key.json; exit $?"
+    child = pexpect.spawn("unshare", ["--pid", "--fork", "sh", "-c", line], env=ENVIRONMENT, timeout=60)
+    child.expect("New passphrase for .*: ")
+    tool.wait_until(lambda: not echoes(child))
+    child.send("\x1a")
+    time.sleep(0.2)
+    child.sendline("correct horse")
+    child.expect("The same again: ")
+    child.sendline("correct horse")
+    child.expect("made key")
+    child.expect(pexpect.EOF)
+
+
 def test_a_passphrase_is_never_echoed(tmp_path):
     child = asked(tmp_path)
     child.sendline("first")

@@ -90,9 +90,10 @@ pub fn suspend() {
 /// Whether the parent is in the same session, as a shell with job control is: without one nothing could continue this
 /// process, and the kernel itself ignores Ctrl-Z then.
 fn can_be_continued() -> bool {
-    use rustix::process::{getppid, getsid};
-    let parent = getppid().and_then(|parent| getsid(Some(parent)).ok());
-    parent.is_some() && parent == getsid(None).ok()
+    use nix::unistd::{getppid, getsid};
+    // Not rustix's getsid: the session of a parent outside this PID namespace is 0, which its type cannot hold.
+    let parent = getppid();
+    parent.as_raw() != 0 && getsid(Some(parent)).is_ok_and(|session| getsid(None) == Ok(session))
 }
 
 fn read_line(terminal: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
