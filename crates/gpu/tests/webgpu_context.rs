@@ -37,6 +37,17 @@ fn a_device_computes_and_tells_what_fails() {
     let reports = adapters.reports();
     assert!(!reports.is_empty(), "no adapter: install mesa-vulkan-drivers");
     assert!(reports.iter().all(|report| !report.name.is_empty() && report.limits.workgroup_threads >= 64));
+    for report in &reports {
+        let [first, second] = match report.api {
+            "vulkan" => ["1.", "SPIR-V 1."],
+            "gl" => ["", "GLSL "],
+            _ => ["", ""],
+        };
+        assert!(report.api_version.starts_with(first), "{report:?}");
+        assert!(report.shading_language.starts_with(second), "{report:?}");
+    }
+    let mesa = reports.iter().find(|report| report.api == "vulkan" && report.kind == "software");
+    assert_eq!(mesa.and_then(|report| report.vendor_name()), Some("Mesa"));
     let context = adapters.open(None).unwrap();
 
     let (buffer, doubled) = double(&context);

@@ -148,11 +148,13 @@ impl Listing {
         }
         for report in &self.wgpu {
             let AdapterReport { number, name, api, kind, driver, limits, timestamps, features, .. } = report;
+            let vendor = report.vendor_name().map_or_else(|| format!("{:#06x}", report.vendor), str::to_owned);
+            let api = [api, report.api_version.as_str()].join(" ");
             let (buffer, shared) =
                 (output::size(limits.buffer_bytes), output::size(limits.workgroup_bytes.into()));
             let (threads, no) = (limits.workgroup_threads, if *timestamps { "" } else { "no " });
-            line(&format!("wgpu:{number}"), format!("{name}, {api}, {kind}"));
-            line("", format!("driver {driver}"));
+            line(&format!("wgpu:{number}"), format!("{name}, {}, {kind}", api.trim_end()));
+            line("", format!("vendor {vendor}, driver {driver}, shaders in {}", report.shading_language));
             let workgroups = format!("workgroups of up to {threads} threads with {shared} to share");
             line("", format!("buffers up to {buffer}, {workgroups}, {no}timestamps"));
             line("", format!("{} features (--json names them)", features.len()));

@@ -24,7 +24,13 @@ pub struct AdapterReport {
     pub kind: &'static str,
     /// The driver and its version.
     pub driver: String,
-    /// Vendor and device numbers of PCI.
+    /// The highest version of the API that the device has, such as `1.3.230`; empty if the driver's words have it (OpenGL)
+    /// or the API does not tell.
+    pub api_version: String,
+    /// The language in which the driver is given shaders, with its highest version: `SPIR-V 1.6`, `GLSL 320 es`, `HLSL` or
+    /// `MSL`.
+    pub shading_language: String,
+    /// Vendor and device numbers of PCI, or the vendor's number of Khronos. See [`AdapterReport::vendor_name`].
     pub vendor: u32,
     /// See [`AdapterReport::vendor`].
     pub device: u32,
@@ -70,6 +76,26 @@ impl AdapterReport {
             }
             _ => None,
         }
+    }
+
+    /// The vendor's name; `None` if its number is not known here.
+    #[must_use]
+    pub fn vendor_name(&self) -> Option<&'static str> {
+        // PCI-SIG's numbers; above 16 bits, those of `VkVendorId` in Khronos' registry.
+        Some(match self.vendor {
+            0x1002 => "AMD",
+            0x1010 => "Imagination",
+            0x106b => "Apple",
+            0x10de => "NVIDIA",
+            0x13b5 => "Arm",
+            0x1414 => "Microsoft",
+            0x14e4 => "Broadcom",
+            0x1af4 => "Red Hat",
+            0x5143 => "Qualcomm",
+            0x8086 => "Intel",
+            0x10005 => "Mesa",
+            _ => return None,
+        })
     }
 
     fn names(&self) -> (&str, Option<&str>) {
@@ -173,6 +199,7 @@ impl Adapters {
 
 fn report(number: usize, adapter: &wgpu::Adapter) -> AdapterReport {
     let (info, limits, features) = (adapter.get_info(), adapter.limits(), adapter.features());
+    let (api_version, shading_language) = versions(adapter, info.backend);
     AdapterReport {
         number,
         name: info.name,
@@ -185,6 +212,8 @@ fn report(number: usize, adapter: &wgpu::Adapter) -> AdapterReport {
             wgpu::DeviceType::Other => "other",
         },
         driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
+        api_version,
+        shading_language,
         vendor: info.vendor,
         device: info.device,
         pci_bus: info.device_pci_bus_id,
@@ -201,4 +230,36 @@ fn report(number: usize, adapter: &wgpu::Adapter) -> AdapterReport {
         },
         features: features.iter_names().map(|(name, _)| name.to_owned()).collect(),
     }
+}
+
+/// The version of the API, and the shading language with its version.
+fn versions(adapter: &wgpu::Adapter, api: wgpu::Backend) -> (String, String) {
+    let language = match api {
+        wgpu::Backend::Metal => "MSL",
+        wgpu::Backend::Dx12 => "HLSL",
+        _ => "",
+    };
+    #[cfg(any(target_os = "linux", target_os = "windows"))]
+    {
+        use wgpu::hal::api;
+        // SAFETY: the adapter lives on, and its handles are only read.
+        if let Some(adapter) = unsafe { adapter.as_hal::<api::Vulkan>() } {
+            let version = adapter.physical_device_capabilities().properties().api_version;
+            // Vulkan's layout: 3 bits of variant, 7 of major, 10 of minor, 12 of patch.
+            let (major, minor, patch) = (version >> 22 & 0x7f, version >> 12 & 0x3ff, version & 0xfff);
+            // Vulkan 1.3, appendix A, "Versions and Formats".
+            let spir_v = match (major, minor) {
+                (1, 0) => "1.0",
+                (1, 1) => "1.3",
+                (1, 2) => "1.5",
+                _ => "1.6",
+            };
+            return (format!("{major}.{minor}.{patch}"), format!("SPIR-V {spir_v}"));
+        }
+        // SAFETY: as above.
+        if let Some(adapter) = unsafe { adapter.as_hal::<api::Gles>() } {
+            return (String::new(), format!("GLSL {}", adapter.get_glsl_version()));
+        }
+    }
+    (String::new(), language.to_owned())
 }
