@@ -13,7 +13,8 @@ def signals_are_heard():
     """What starts the tests may ignore signals (`nohup`, a script's job in the background), and so would all that they start."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    for number in (signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture

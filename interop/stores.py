@@ -183,8 +183,7 @@ class Proxy:
     @contextlib.contextmanager
     def running(self):
         handler = type("Handler", (Handler,), {"proxy": self})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        server.daemon_threads = True
+        server = Server(("127.0.0.1", 0), handler)
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
@@ -203,11 +202,21 @@ class Proxy:
         return Request(method, target, number)
 
 
+class Server(ThreadingHTTPServer):
+    # A queue shorter than the requests in flight costs those that are dropped a second each.
+    daemon_threads, request_queue_size = True, 128
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def handle_one(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        length = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(length)
+        if len(body) < length:
+            # The client went away.
+            self.close_connection = True
+            return
         request = self.proxy.seen(self.command, self.path)
 
         def forward():

@@ -43,7 +43,7 @@ class Mounted:
 
 
 def wait_for_mount(path):
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while not os.path.ismount(path):
         assert time.monotonic() < until, "not mounted"
         time.sleep(0.02)
@@ -196,12 +196,13 @@ def test_temporary_names_do_not_outlive_the_next_local_run(tmp_path, key, refusi
         # Last in turn: on a busy machine the run would end before it is looked at.
         command = ["nice", "-n", "19", tool.COMMAND, "encrypt", plain, sealed, "--key", key, "--quiet"]
         running = subprocess.Popen(command)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 600
         # Empty ones come and go before: they show how outputs get their names here.
         while not is_under_way(place.behind):
             assert running.poll() is None and time.monotonic() < until
+            time.sleep(0.002)
         running.send_signal(how)
-        running.wait(timeout=60)
+        running.wait(timeout=600)
         if how == signal.SIGINT:
             assert not temporaries(place.behind), "a run that can clean up does"
         left = temporaries(place.behind)

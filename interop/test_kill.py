@@ -41,7 +41,10 @@ def test_a_hundred_kills(tmp_path, plain):
         running = started("encrypt", plain, target, *flags, "--if-exists", "skip")
         time.sleep(chance.uniform(0.0005, whole))
         running.kill()
-        cut_short += running.wait() != 0
+        is_late = running.wait() == 0
+        cut_short += not is_late
+        # What else ran when the time was taken may have ended since.
+        whole *= 0.95 if is_late else 1.03
         if target.exists():
             found = tool.read_tree(target)
             wrong = [name for name, data in found.items() if undisturbed.get(name) != data]

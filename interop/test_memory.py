@@ -16,7 +16,7 @@ LIMIT = 64 << 20
 @pytest.fixture
 def memory_disk():
     """A folder in memory, where two gigabytes are written in a second."""
-    place = Path(tempfile.mkdtemp(prefix="cipherloom-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
+    place = Path(tempfile.mkdtemp(prefix="interop-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
     yield place
     shutil.rmtree(place)
 

@@ -107,8 +107,8 @@ def test_a_part_that_is_refused_leaves_nothing(s3, tmp_path):
         done = piped(s3, *command, content=tool.content(3 * PART), code=tool.FAILED, port=port)
     assert "write a part of the output: the credentials do not allow this" in tool.message(done)
     assert not s3.objects(bucket)
-    # The client repeats what a busy gateway refuses, so there may be more than one.
-    assert [method for method, target in proxy.requests if "uploadId" in target][-1] == "DELETE"
+    # The client repeats what a busy gateway refuses, and a part on another connection may be told of later.
+    assert any(method == "DELETE" and "uploadId" in target for method, target in proxy.requests)
 
 
 def test_mistakes_with_streams(s3, tmp_path):

@@ -105,9 +105,11 @@ def test_the_first_ends_the_run_and_takes_uploads_back(s3, tree):
     # Small ones whose answer was on its way then are there, but were not heard of: two have their turn beside the large ones.
     assert summary["files"] <= len(whole) <= summary["files"] + 2 and summary["failed"] == 0
     assert not any(name.startswith("large") for name in whole)
-    begun = sum(method == "POST" and "uploads" in target.partition("?")[2] for method, target in proxy.requests)
-    ended = sum(method == "DELETE" and "uploadId" in target for method, target in proxy.requests)
-    assert begun == ended > 0
+    # Paths, not requests: the client repeats what a busy gateway refuses.
+    split = [(method, *target.partition("?")[::2]) for method, target in proxy.requests]
+    begun = {path for method, path, query in split if method == "POST" and "uploads" in query}
+    ended = {path for method, path, query in split if method == "DELETE" and "uploadId" in query}
+    assert begun == ended and begun
     s3.run("encrypt", plain, target, "--key", key, "--if-exists", "skip")
     s3.run("verify", target, "--key", key)
     assert set(s3.objects(bucket, "sealed")) == set(FILES)

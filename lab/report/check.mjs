@@ -21,6 +21,7 @@ const browser = await chromium.launch({
 
 async function open(name, width, height, colorScheme) {
   const page = await browser.newPage({ viewport: { width, height }, colorScheme, acceptDownloads: true });
+  page.setDefaultTimeout(300_000);
   page.on("console", message => { if (["error", "warning"].includes(message.type())) faults.push(`${name}: console: ${message.text()}`); });
   page.on("pageerror", error => faults.push(`${name}: ${error}`));
   page.on("request", request => { if (!/^(file|data|blob):/.test(request.url())) faults.push(`${name}: asks a network for ${request.url()}`); });
@@ -50,8 +51,9 @@ for (const name of measured) {
 }
 // Chromium drops a download now and then when dozens follow each other.
 async function save(id, kind) {
+  const isIt = download => download.suggestedFilename() === `${id}.${kind.toLowerCase()}`;
   for (let attempt = 0; attempt < 3; attempt++) {
-    const download = page.waitForEvent("download", { timeout: 5000 }).catch(() => null);
+    const download = page.waitForEvent("download", { predicate: isIt, timeout: 60_000 }).catch(() => null);
     await page.locator(`[id="${id}"]`).getByRole("button", { name: kind }).click();
     const saved = await download;
     if (saved) return saved;
@@ -65,7 +67,6 @@ for (const id of figures) {
     const saved = await save(id, kind);
     if (!saved) { faults.push(`${id}: ${kind} saves nothing`); continue; }
     const text = await readFile(await saved.path(), "utf8");
-    expect(saved.suggestedFilename() === `${id}.${kind.toLowerCase()}`, `${id}: saved as ${saved.suggestedFilename()}`);
     const rows = kind === "JSON" ? JSON.parse(text).length : text.trimEnd().split("\r\n").length - 1;
     const told = Number(/\d+/.exec(await page.locator(`[id="${id}"] details summary`).innerText())[0]);
     expect(rows === told && rows > 0, `${id}: ${rows} rows in ${kind}, ${told} in the table`);
@@ -82,7 +83,7 @@ expect(await page.evaluate(() => document.documentElement.dataset.theme) === "da
 const summary = page.locator("figure.plot details summary").first();
 await summary.focus();
 await page.keyboard.press("Enter");
-const opened = page.locator("figure.plot details[open] table").waitFor({ timeout: 5000 });
+const opened = page.locator("figure.plot details[open] table").waitFor();
 expect(await opened.then(() => true, () => false), "a table does not open by keyboard");
 await browser.close();
 

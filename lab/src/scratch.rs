@@ -21,11 +21,13 @@ pub fn folder(wanted: Option<&Path>) -> anyhow::Result<tempfile::TempDir> {
         None if memory.is_dir() => memory.to_owned(),
         None => std::env::temp_dir(),
     };
+    // Under the lock, so that a signal finds what was made.
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::Builder::new()
         .prefix("cipherloom-lab-")
         .tempdir_in(&parent)
         .with_context(|| format!("cannot make a folder for scratch files in {}", parent.display()))?;
-    MADE.lock().unwrap_or_else(PoisonError::into_inner).push(folder.path().to_owned());
+    made.push(folder.path().to_owned());
     Ok(folder)
 }
 
@@ -39,7 +41,8 @@ fn remove_at_signals() -> anyhow::Result<()> {
         if let Some(signal) = signals.forever().next() {
             // Most of them are gone already.
             for folder in MADE.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-                let _ = std::fs::remove_dir_all(folder);
+                // A thread that is still writing may add a file meanwhile.
+                let _ = (0..10).find(|_| std::fs::remove_dir_all(folder).is_ok() || !folder.exists());
             }
             std::process::exit(128 + signal);
         }

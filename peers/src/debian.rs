@@ -53,11 +53,11 @@ pub fn unpack(packages: &[&str], folder: &Path) -> Result<()> {
         );
     }
     let _lock = lock()?;
-    let fetch = || Program::new("apt-get").folder(folder).args(["-qq", "download"]).args(packages);
-    if fetch().run().is_err() {
+    let download = Program::new("apt-get").folder(folder).args(["-qq", "download"]).args(packages);
+    if download.run().is_err() {
         // The list of packages may be missing or old.
-        Program::new("apt-get").args(["-qq", "update"]).run()?;
-        fetch().run()?;
+        Program::new("apt-get").args(["-qq", "update"]).fetch()?;
+        download.fetch()?;
     }
     for file in std::fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {
         let path = file.with_context(|| format!("cannot list {}", folder.display()))?.path();
@@ -76,8 +76,8 @@ fn install(missing: &[&str]) -> Result<()> {
         bail!("missing packages: {}; install them with the system's package manager", missing.join(", "));
     }
     let apt = || Program::new("apt-get").environment("DEBIAN_FRONTEND", "noninteractive");
-    apt().args(["-qq", "update"]).run()?;
-    apt().args(["-qq", "install", "--yes", "--no-install-recommends"]).args(missing).run()
+    apt().args(["-qq", "update"]).fetch()?;
+    apt().args(["-qq", "install", "--yes", "--no-install-recommends"]).args(missing).fetch()
 }
 
 /// Keeps other processes of the chores from apt, which fails if it runs twice at a time. Also held while looking for packages:

@@ -70,7 +70,8 @@ pub fn server_module() -> Result<PathBuf> {
 
 /// The folder of a Go module of this version, fetched if it is not there.
 fn module(name: &str) -> Result<PathBuf> {
-    let said = Program::new("go").args(["mod", "download", "-json", name]).output()?;
+    let download = Program::new("go").args(["mod", "download", "-json", name]);
+    let said = download.output().or_else(|_| download.output())?;
     let said: serde_json::Value = serde_json::from_str(&said).context("go said no JSON")?;
     said["Dir"].as_str().map(PathBuf::from).context("go named no folder")
 }
@@ -92,7 +93,7 @@ pub fn reader() -> Result<PathBuf> {
     Program::new("npm")
         .folder(&folder)
         .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
-        .run()?;
+        .fetch()?;
     std::fs::write(&installed, wanted).context("cannot write installed.json")?;
     Ok(folder)
 }

@@ -71,6 +71,14 @@ impl Program {
         Ok(())
     }
 
+    /// Runs what downloads something, and runs it again if it fails: networks fail for a moment.
+    ///
+    /// # Errors
+    /// As [`Program::run`], if it fails a third time.
+    pub fn fetch(&self) -> Result<()> {
+        self.run().or_else(|_| self.run()).or_else(|_| self.run())
+    }
+
     /// Runs it silently and gives its standard output.
     ///
     /// # Errors

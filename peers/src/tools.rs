@@ -27,7 +27,7 @@ pub fn python_environment(environment: &Path, wanted: &Path) -> Result<PathBuf> 
     Program::new(&interpreter)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
         .arg(wanted)
-        .run()?;
+        .fetch()?;
     std::fs::write(&installed, text).with_context(|| format!("cannot write {}", installed.display()))?;
     Ok(interpreter)
 }
@@ -66,7 +66,7 @@ pub(crate) fn go_build(folder: &str, options: &[&str], package: &str, built: &Pa
         .arg("-o")
         .arg(built)
         .arg(package)
-        .run()?;
+        .fetch()?;
     Ok(built.to_owned())
 }
 
@@ -85,7 +85,7 @@ pub fn java_peer() -> Result<PathBuf> {
 /// Has Maven do something in `folder`, below the repository's root.
 pub(crate) fn maven(folder: &str, goal: &str, setting: &str) -> Result<()> {
     let maven = Program::new("mvn").folder(place::root().join(folder));
-    maven.args(["--quiet", "--batch-mode", goal, setting]).run()
+    maven.args(["--quiet", "--batch-mode", goal, setting]).fetch()
 }
 
 /// The S3 gateway, built from the Go proxy's source of the version [`versitygw_version`] gives.
@@ -110,7 +110,7 @@ fn go_install(module: &str, name: &str) -> Result<PathBuf> {
     let program = folder.join(name);
     let _lock = place::lock(&format!("{name}.lock"))?;
     if !program.exists() {
-        Program::new("go").args(["install", module]).environment("GOBIN", &folder).run()?;
+        Program::new("go").args(["install", module]).environment("GOBIN", &folder).fetch()?;
     }
     Ok(program)
 }
@@ -126,7 +126,7 @@ pub fn azurite() -> Result<PathBuf> {
     let _lock = place::lock("azurite.lock")?;
     if !program.exists() {
         let install = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", "."];
-        Program::new("npm").folder(&folder).args(install).arg(AZURITE).run()?;
+        Program::new("npm").folder(&folder).args(install).arg(AZURITE).fetch()?;
     }
     Ok(program)
 }

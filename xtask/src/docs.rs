@@ -41,7 +41,7 @@ pub(crate) fn run() -> Result<()> {
         let from = place::root().join("lab/report/vendor").join(name);
         fs::copy(&from, folder.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;
     }
-    Program::new("npm").folder(&folder).args(["ci", "--silent", "--no-audit", "--no-fund"]).run()?;
+    Program::new("npm").folder(&folder).args(["ci", "--silent", "--no-audit", "--no-fund"]).fetch()?;
     Program::new("node").folder(&folder).args(["check.mjs", "book", "."]).run()?;
     println!("built {}; screenshots beside it", folder.join("book").display());
 

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// No stage may take longer.
-const LIMIT: Duration = Duration::from_secs(40 * 60);
+const LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// Names of variables with their values.
 type Variables = [(&'static str, PathBuf)];

@@ -43,7 +43,7 @@ fn install(vendor: &Path, folder: &Path) -> Result<()> {
         let from = vendor.join(name);
         fs::copy(&from, folder.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;
     }
-    Program::new("npm").folder(folder).args(["ci", "--silent", "--no-audit", "--no-fund"]).run()?;
+    Program::new("npm").folder(folder).args(["ci", "--silent", "--no-audit", "--no-fund"]).fetch()?;
     for (name, origin) in VENDORED {
         let carried = fs::read(vendor.join(name)).with_context(|| format!("cannot read {name}"))?;
         let published = fs::read(folder.join("node_modules").join(origin))

@@ -19,7 +19,7 @@ pub(crate) fn cargo(name: &str, version: &str, more: &[&str]) -> Result<PathBuf>
         .args(more)
         // What they share is compiled once.
         .environment("CARGO_TARGET_DIR", folder().join("build"))
-        .run()?;
+        .fetch()?;
     Ok(folder().join("bin").join(name))
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn go(name: &str, module: &str, version: &str) -> Result<PathBuf> {
     let tool = folder.join(name);
     if !tool.is_file() {
         let install = Program::new("go").args(["install", &format!("{module}@{version}")]);
-        install.environment("GOBIN", &folder).run()?;
+        install.environment("GOBIN", &folder).fetch()?;
     }
     Ok(tool)
 }

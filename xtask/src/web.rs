@@ -19,7 +19,7 @@ pub(crate) fn build(lab: &Path) -> Result<PathBuf> {
     debian::ensure(&BUILD)?;
     let folder = place::lab().join("web");
     let npm = || Program::new("npm").folder(&folder);
-    npm().args(["ci", "--silent", "--no-audit", "--no-fund"]).run()?;
+    npm().args(["ci", "--silent", "--no-audit", "--no-fund"]).fetch()?;
     npm().args(["run", "--silent", "build"]).run()?;
     let built = folder.join("dist");
     Program::new(lab)

@@ -144,7 +144,7 @@ def test_ctrl_c_stops_and_a_later_run_goes_on(tmp_path: Path, key: cl.Keyset, ke
         over.set()
         sender.join()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    for _ in range(3000):
+    for _ in range(12000):
         if not workers("encrypt"):
             break
         time.sleep(0.01)

@@ -125,7 +125,7 @@ def test_objects_are_processed_while_others_are_listed(
 
     def rule(request: Any) -> None:
         if lists_below(request, "sealed/deep/"):
-            came_first.append(is_read.wait(20))
+            came_first.append(is_read.wait(60))
         elif request.method == "GET" and not request.is_listing:
             is_read.set()
 

@@ -321,7 +321,7 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(own > mine + ended, "{own} s with the child, {mine} + {ended} s without");
-        std::thread::sleep(EVERY);
+        std::thread::sleep(4 * EVERY);
         let load = watch.stop();
         assert!(!load.over_time.is_empty() && load.over_time.is_sorted_by_key(|moment| moment.until));
     }

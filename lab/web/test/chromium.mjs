@@ -42,13 +42,19 @@ export async function open(browser, name, query, options = {}, before = null) {
   page.on("console", message => { if (["error", "warning"].includes(message.type()) && !isExpected(message.text())) faults.push(`${name}: console: ${message.text()}`); });
   page.on("pageerror", error => faults.push(`${name}: ${error}`));
   page.on("request", request => { if (!request.url().startsWith(address) && !/^(data|blob):/.test(request.url())) faults.push(`${name}: asks for ${request.url()}`); });
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(300_000);
   if (before) await page.addInitScript(before);
   await page.goto(address + query);
   return page;
 }
 
 process.on("exit", () => faults.forEach(words => console.error(`web: ${words}`)));
+// What was under way may still arrive; a maze that goes on changes all the time.
+export const standsStill = page => page.waitForFunction(() => {
+  const now = document.getElementById("state").textContent;
+  if (window.seen !== now) [window.seen, window.since] = [now, performance.now()];
+  return performance.now() - window.since > 500;
+});
 export const badge = page => page.locator("#badge");
 export const judged = page => page.waitForSelector('#badge[data-state="perfect"], #badge[data-state="wrong"]');
 
