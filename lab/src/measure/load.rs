@@ -216,24 +216,37 @@ impl Ticks {
     }
 }
 
-/// Processor time of this process and of its children, whether they have ended or not.
+/// Processor time of this process and of all that it started, whether they have ended or not.
 fn own_seconds() -> f64 {
     let ended = [Clock::Process, Clock::Children].map(processor_nanoseconds).iter().sum::<u64>() as f64 / 1e9;
-    ended + living_children().map(|child| ticks_of(&child)).sum::<f64>() / TICKS
+    ended + living_descendants().iter().map(|process| ticks_of(process)).sum::<f64>() / TICKS
 }
 
-/// The numbers of this process's children, as far as the kernel lists them.
-fn living_children() -> impl Iterator<Item = String> {
-    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+/// The numbers of this process's children, of theirs, and so on, as far as the kernel lists them: a browser computes in
+/// grandchildren.
+fn living_descendants() -> Vec<String> {
+    let mut found = children_of("self");
+    let mut next = 0;
+    while next < found.len() {
+        let more = children_of(&found[next]);
+        found.extend(more);
+        next += 1;
+    }
+    found
+}
+
+fn children_of(process: &str) -> Vec<String> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// Processor ticks of a process: the fields `utime` and `stime`, which follow its name in brackets.
+/// Processor ticks of a process and of its children that have ended: `utime`, `stime`, `cutime` and `cstime`, which follow its
+/// name in brackets (proc_pid_stat(5)).
 fn ticks_of(process: &str) -> f64 {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let fields = text.rsplit(')').next().unwrap_or_default();
-    fields.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<f64>().ok()).sum()
+    fields.split_whitespace().skip(11).take(4).filter_map(|word| word.parse::<f64>().ok()).sum()
 }
 
 /// Threads of the whole machine that run or are ready to.
@@ -289,6 +302,8 @@ pub fn load_average() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{self, BufRead as _};
+    use std::process::Command;
 
     #[test]
     fn the_kernel_s_line_is_read() {
@@ -309,18 +324,22 @@ mod tests {
     }
 
     #[test]
-    fn the_load_is_kept_over_time_and_a_child_that_runs_is_ours() {
+    fn the_load_is_kept_over_time_and_what_a_child_starts_is_counted() {
         let watch = LoadWatch::start();
-        let mut child = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
-        // Until the child has run for a while by the kernel's own count.
-        while ticks_of(&child.id().to_string()) < 20.0 {
+        let script = "(while :; do :; done) & echo $!; wait";
+        let mut child =
+            Command::new("sh").args(["-c", script]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut number = String::new();
+        io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut number).unwrap();
+        // Until the grandchild has run for a while by the kernel's own count.
+        while ticks_of(number.trim()) < 20.0 {
             std::thread::sleep(Duration::from_millis(20));
         }
         let (own, ended) = (own_seconds(), processor_nanoseconds(Clock::Children) as f64 / 1e9);
         let mine = processor_nanoseconds(Clock::Process) as f64 / 1e9;
-        child.kill().unwrap();
+        assert!(Command::new("kill").arg(number.trim()).status().unwrap().success());
         child.wait().unwrap();
-        assert!(own > mine + ended, "{own} s with the child, {mine} + {ended} s without");
+        assert!(own > mine + ended, "{own} s with the grandchild, {mine} + {ended} s without");
         std::thread::sleep(4 * EVERY);
         let load = watch.stop();
         assert!(!load.over_time.is_empty() && load.over_time.is_sorted_by_key(|moment| moment.until));

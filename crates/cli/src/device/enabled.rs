@@ -148,7 +148,8 @@ impl Listing {
         }
         for report in &self.wgpu {
             let AdapterReport { number, name, api, kind, driver, limits, timestamps, features, .. } = report;
-            let vendor = report.vendor_name().map_or_else(|| format!("{:#06x}", report.vendor), str::to_owned);
+            let vendor =
+                report.vendor_name().map_or_else(|| format!("{:#06x}", report.vendor), str::to_owned);
             let api = [api, report.api_version.as_str()].join(" ");
             let (buffer, shared) =
                 (output::size(limits.buffer_bytes), output::size(limits.workgroup_bytes.into()));
