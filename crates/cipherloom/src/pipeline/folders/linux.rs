@@ -4,6 +4,7 @@
 //!
 //! Everything is done relative to a handle: whoever puts a link in a folder's place meanwhile leads nothing astray.
 
+mod local;
 mod naming;
 mod temporary;
 
@@ -12,7 +13,7 @@ pub(crate) use temporary::Output;
 use super::{Ending, Identity, MadeFolder, Opened, created_mode, settle};
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
-use naming::Naming;
+use naming::{FileSystem, Naming};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, openat, openat2,
     readlinkat, renameat, statat, symlinkat,
@@ -75,21 +76,21 @@ impl Source {
 #[derive(Debug)]
 pub(crate) struct Target {
     folder: Arc<OwnedFd>,
-    /// How outputs get their names here; looked up when the first one is begun.
-    naming: Cell<Option<Naming>>,
+    /// How outputs are finished here; looked up when the first one is begun.
+    file_system: Cell<Option<FileSystem>>,
 }
 
 impl Target {
     /// The folder at `path`, which may be named through links: the user pointed at it.
     pub(crate) fn root(path: &Path) -> Result<Target, Error> {
         let folder = retry_on_intr(|| openat(CWD, path, FOLDER, Mode::empty())).map_err(target_refused)?;
-        Ok(Target { folder: Arc::new(folder), naming: Cell::new(None) })
+        Ok(Target { folder: Arc::new(folder), file_system: Cell::new(None) })
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
     pub(crate) fn below(&self, relative: &Path) -> Result<Target, Error> {
         let folder = open_below(&self.folder, relative, FOLDER).map_err(target_refused)?;
-        Ok(Target { folder: Arc::new(folder), naming: Cell::new(None) })
+        Ok(Target { folder: Arc::new(folder), file_system: Cell::new(None) })
     }
 
     /// Makes a folder in this one with these permissions (or a new folder's usual ones), as far as the process's umask
@@ -141,12 +142,21 @@ impl Target {
     }
 
     fn naming(&self) -> Result<Naming, Error> {
-        if let Some(naming) = self.naming.get() {
-            return Ok(naming);
+        Ok(self.file_system()?.naming)
+    }
+
+    /// Whether closing an output may report a lost write.
+    pub(crate) fn may_fail_at_close(&self) -> bool {
+        self.file_system().map_or(true, |found| found.may_fail_at_close)
+    }
+
+    fn file_system(&self) -> Result<FileSystem, Error> {
+        if let Some(known) = self.file_system.get() {
+            return Ok(known);
         }
-        let naming = naming::of(&self.folder)?;
-        self.naming.set(Some(naming));
-        Ok(naming)
+        let found = naming::of(&self.folder)?;
+        self.file_system.set(Some(found));
+        Ok(found)
     }
 
     /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
@@ -225,7 +235,7 @@ impl Target {
     /// As on a file system where outputs get their names in this way.
     #[cfg(test)]
     pub(super) fn with_naming(self, naming: Naming) -> Target {
-        self.naming.set(Some(naming));
+        self.file_system.set(Some(FileSystem { naming, may_fail_at_close: true }));
         self
     }
 }

@@ -1,6 +1,7 @@
 //! How an output gets its final name, found out before the first one is written: what a file system refuses at the end of
 //! the work is refused too late.
 
+use super::local;
 use super::temporary::{Output, TemporaryName, create, may_link, refused};
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
@@ -30,19 +31,29 @@ impl Naming {
     }
 }
 
-/// What was found out, by device number: folders of a tree lie on one device or a few.
-static KNOWN: Mutex<Vec<(u64, Naming)>> = Mutex::new(Vec::new());
+/// How outputs are finished on a file system.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileSystem {
+    pub(super) naming: Naming,
+    /// Whether closing a file may report a lost write.
+    pub(super) may_fail_at_close: bool,
+}
 
-/// How outputs get their names in `folder`.
-pub(super) fn of(folder: &Arc<OwnedFd>) -> Result<Naming, Error> {
-    let device = fstat(folder).map_err(refused)?.st_dev;
+/// What was found out, by device number and magic number: folders of a tree lie on one device or a few, and a device's number
+/// may be that of another file system later.
+static KNOWN: Mutex<Vec<((u64, Option<u32>), FileSystem)>> = Mutex::new(Vec::new());
+
+/// How outputs are finished in `folder`.
+pub(super) fn of(folder: &Arc<OwnedFd>) -> Result<FileSystem, Error> {
+    let kind = local::kind(folder);
+    let place = (fstat(folder).map_err(refused)?.st_dev, kind);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, naming)) = known().iter().find(|(known, _)| *known == device) {
-        return Ok(*naming);
+    if let Some((_, found)) = known().iter().find(|(known, _)| *known == place) {
+        return Ok(*found);
     }
-    let naming = find_out(folder)?;
-    known().push((device, naming));
-    Ok(naming)
+    let found = FileSystem { naming: find_out(folder)?, may_fail_at_close: local::may_fail_at_close(kind) };
+    known().push((place, found));
+    Ok(found)
 }
 
 fn find_out(folder: &Arc<OwnedFd>) -> Result<Naming, Error> {

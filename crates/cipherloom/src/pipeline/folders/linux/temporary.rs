@@ -1,14 +1,14 @@
 //! An output without its name, and the temporary names for where there must be one: on file systems that know no unnamed
 //! files, and for a moment when something is replaced.
 
-use super::Target;
 use super::naming::Naming;
+use super::{Target, local};
 use crate::Error;
 use crate::pipeline::job::{Existing, IfExists};
 use crate::tree::{is_temporary, temporary_name};
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, flock, fstatfs, linkat,
-    openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, flock, linkat, openat,
+    renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use std::ffi::{CStr, OsStr};
@@ -17,6 +17,7 @@ use std::io::Write;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An output that does not bear its name yet; gone if dropped.
@@ -103,33 +104,10 @@ fn mark_as_used(file: impl AsFd) -> bool {
     flock(file, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
 }
 
-/// Whether a lock on a file in this folder is seen by everybody who has the folder: only if all of them are on this machine.
-/// Many file systems over a network, and most in user space, keep locks to themselves.
-fn has_common_locks(folder: &OwnedFd) -> bool {
-    /// ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, JFS, tmpfs, ramfs, overlayfs, FAT, exFAT, NTFS (ntfs3).
-    const LOCAL: [u32; 13] = [
-        0xef53,
-        0x5846_5342,
-        0x9123_683e,
-        0xf2f5_2010,
-        0xca45_1a4e,
-        0x2fc1_2fc1,
-        0x3153_464a,
-        0x0102_1994,
-        0x8584_58f6,
-        0x794c_7630,
-        0x4d44,
-        0x2011_bab0,
-        0x7366_746e,
-    ];
-    // Some systems have the number with a sign.
-    fstatfs(folder).is_ok_and(|found| LOCAL.contains(&(found.f_type as u32)))
-}
-
 /// Removes the files under temporary names that no run has open: their runs were killed, and they may hold plaintext.
 /// What cannot be read, locked or removed stays, and so does everything where a lock does not say who has a file open.
 pub(super) fn remove_leftovers(folder: &OwnedFd) {
-    if !has_common_locks(folder) {
+    if !local::has_common_locks(local::kind(folder)) {
         return;
     }
     // Nothing is allocated for each name: a folder may have many, and few or none of these.
@@ -274,10 +252,19 @@ pub(super) fn may_link(file: impl AsFd, folder: &OwnedFd) -> bool {
 
 /// By the handle itself where the kernel allows that (6.10 and later, or with privilege), else through `/proc`.
 fn link(file: BorrowedFd<'_>, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
-    match retry_on_intr(|| linkat(file, "", target, name, AtFlags::EMPTY_PATH)) {
-        Err(Errno::NOENT | Errno::PERM) => link_through_proc(file, target, name),
-        result => result,
+    /// Whether the kernel was seen to refuse what it then did through `/proc`: it is not asked for every file.
+    static IS_REFUSED: AtomicBool = AtomicBool::new(false);
+    if !IS_REFUSED.load(Ordering::Relaxed) {
+        match retry_on_intr(|| linkat(file, "", target, name, AtFlags::EMPTY_PATH)) {
+            Err(Errno::NOENT | Errno::PERM) => {}
+            result => return result,
+        }
     }
+    let linked = link_through_proc(file, target, name);
+    if matches!(linked, Ok(()) | Err(Errno::EXIST)) {
+        IS_REFUSED.store(true, Ordering::Relaxed);
+    }
+    linked
 }
 
 fn link_through_proc(file: BorrowedFd<'_>, target: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
