@@ -1,6 +1,6 @@
-"""Prints the licenses of every crate that the command links: a list, then each text once, below the crates that have it.
+"""Prints the licenses of every crate that a package links: a list, then each text once, below the crates that have it.
 
-    python licenses.py TARGET
+    python licenses.py TARGET MANIFEST [FEATURES]     MANIFEST: the package's Cargo.toml
 """
 
 import json
@@ -9,21 +9,23 @@ import subprocess
 import sys
 
 HEAD = """\
-The command cipherloom is under MIT or Apache-2.0, as you choose. What it links is under these licenses.
+cipherloom is under MIT or Apache-2.0, as you choose. What it links is under these licenses.
 
 The Rust standard library: MIT OR Apache-2.0 (https://github.com/rust-lang/rust)
-On Linux, the GNU C Library, linked statically: LGPL-2.1-or-later (https://sourceware.org/glibc). To link the command with another
-version of it, build the source archive that is released beside it.
+In the static executable for Linux, the GNU C Library: LGPL-2.1-or-later (https://sourceware.org/glibc). To link the executable with
+another version of it, build the source archive that is released beside it.
 """
 # How the files begin in which authors pass on licenses and notices.
 FILES = ("LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE")
 
 
 def cargo(*arguments: str) -> str:
-    return subprocess.run(["cargo", *arguments, "--locked"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    command = ["cargo", *arguments, "--locked", "--manifest-path", manifest]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-options = ["--package", "cipherloom-cli", "--features", "stores", "--edges", "normal", "--target", sys.argv[1]]
+target, manifest, *features = sys.argv[1:]
+options = ["--features", ",".join(features), "--edges", "normal", "--target", target]
 tree = cargo("tree", *options, "--prefix", "none", "--format", "{p}")
 # `name v1.2.3 (proc-macro)`, `name v1.2.3 (/path)`: macros run in the compiler, and ours are not others'.
 linked = {line for line in tree.splitlines() if line and "(" not in line}

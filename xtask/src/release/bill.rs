@@ -6,7 +6,7 @@ use crate::tools;
 use anyhow::Result;
 use cipherloom_peers::Program;
 
-/// The file of the licenses, beside ours.
+/// The file of others' licenses.
 pub(super) const LICENSES: &str = "LICENSE-THIRD-PARTY";
 
 const CYCLONEDX: &str = "0.5.9";
@@ -26,7 +26,7 @@ pub(super) fn run(release: &Release) -> Result<()> {
     copy(&bill, &artifacts().join(format!("{}.cdx.json", release.platform_name())))
 }
 
-/// The licenses of all linked crates.
-pub(super) fn licenses(release: &Release) -> Result<String> {
-    python("packaging/licenses.py").arg(&release.target).output()
+/// The licenses of all crates that the package of this manifest links.
+pub(super) fn licenses(release: &Release, manifest: &[&str]) -> Result<String> {
+    python("packaging/licenses.py").folder(release.tree()).arg(&release.target).args(manifest).output()
 }

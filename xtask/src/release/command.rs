@@ -94,7 +94,7 @@ fn stage(release: &Release, executable: &Path, staged: &Path) -> Result<()> {
     for (shell, name) in COMPLETIONS {
         fs::write(completions.join(name), made(&["completions", shell])?)?;
     }
-    fs::write(staged.join(bill::LICENSES), bill::licenses(release)?)?;
+    fs::write(staged.join(bill::LICENSES), bill::licenses(release, &["crates/cli/Cargo.toml", "stores"])?)?;
     ensure!(files(staged)?.len() == DOCUMENTS.len() + 3, "{} has other files too", staged.display());
     Ok(())
 }

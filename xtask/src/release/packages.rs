@@ -11,19 +11,12 @@ const ACTIONLINT: &str = "v1.7.12";
 
 /// Makes the Debian package, installs it in the clean system, uses it, and removes it.
 pub(super) fn debian(release: &Release) -> Result<()> {
+    // The system's xz: cargo-deb's own is not optimised (`tools::cargo`).
+    debian::ensure(&[("xz", "xz-utils")])?;
     Program::new(tools::cargo("cargo-deb", CARGO_DEB, &[])?)
         .folder(release.tree())
-        .args([
-            "deb",
-            "--no-build",
-            "--no-strip",
-            "--compress-system",
-            "--package",
-            "cipherloom-cli",
-            "--target",
-            &release.target,
-        ])
-        .arg("--output")
+        .args(["deb", "--no-build", "--no-strip", "--compress-system", "--package", "cipherloom-cli"])
+        .args(["--target", &release.target, "--output"])
         .arg(artifacts())
         .environment("SOURCE_DATE_EPOCH", &release.time)
         .run()?;

@@ -4,6 +4,7 @@
 use super::{Release, artifacts, bill, clean_root, copy, crates, empty, file_ending, file_name, work};
 use anyhow::{Result, ensure};
 use cipherloom_peers::{Program, place, python_environment};
+use std::fs;
 
 /// The oldest system that the wheel is for.
 const PLATFORM: &str = "manylinux_2_28";
@@ -14,10 +15,9 @@ pub(super) fn run(release: &Release) -> Result<()> {
         &place::target().join("release-venv"),
         &place::root().join("packaging/requirements.txt"),
     )?;
-    // A wheel links what the command links.
     let package = release.tree().join("bindings/python");
     crates::copy_licenses(&package)?;
-    copy(&release.staged().join(bill::LICENSES), &package.join(bill::LICENSES))?;
+    fs::write(package.join(bill::LICENSES), bill::licenses(release, &["bindings/python/Cargo.toml"])?)?;
     let maturin = |folder, action: &str| {
         Program::new(&python)
             .folder(folder)
