@@ -13,7 +13,9 @@ schema = json.loads((pathlib.Path(__file__).parent / "events.schema.json").read_
 validator = jsonschema.Draft202012Validator(schema)
 validator.check_schema(schema)
 command = pathlib.Path(sys.argv[1]).resolve()
-folder = pathlib.Path(tempfile.mkdtemp())
+# Removed when the script ends.
+scratch = tempfile.TemporaryDirectory()
+folder = pathlib.Path(scratch.name)
 seen = set()
 
 

@@ -6,7 +6,7 @@
 //! the lab's report ─────────────────────────────┘
 //! ```
 
-use crate::tools;
+use crate::{report, tools};
 use anyhow::{Context, Result};
 use cipherloom_peers::{Program, debian, place, python_environment};
 use std::fs;
@@ -25,23 +25,16 @@ pub(crate) fn run() -> Result<()> {
     let manual = folder.join("cipherloom.1");
     fs::write(&manual, Program::new(&command).arg("man").output()?)?;
     let fragment = folder.join("manual.html");
-    fs::write(
-        &fragment,
-        Program::new("mandoc").args(["-T", "html", "-O", "fragment"]).arg(manual).output()?,
-    )?;
+    let mandoc = Program::new("mandoc").args(["-T", "html", "-O", "fragment"]).arg(manual);
+    fs::write(&fragment, mandoc.output()?)?;
     let python = |script| Program::new("python3").folder(place::root()).arg(script);
     python("docs/gather.py").arg(fragment).arg(&folder).run()?;
-    let report =
-        Program::new(place::lab_build()?).folder(place::root()).args(["report", "lab/records", "-o"]);
-    report.arg(folder.join("src/lab/report.html")).run()?;
+    let lab = Program::new(place::lab_build()?).folder(place::root());
+    lab.args(["report", "lab/records", "-o"]).arg(folder.join("src/lab/report.html")).run()?;
     let mdbook = tools::cargo("mdbook", MDBOOK, &["--no-default-features", "--features", "search"])?;
     Program::new(mdbook).arg("build").arg(&folder).run()?;
 
-    for name in ["package.json", "package-lock.json"] {
-        let from = place::root().join("lab/report/vendor").join(name);
-        fs::copy(&from, folder.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;
-    }
-    Program::new("npm").folder(&folder).args(["ci", "--silent", "--no-audit", "--no-fund"]).fetch()?;
+    report::install(&folder)?;
     Program::new("node").folder(&folder).args(["check.mjs", "book", "."]).run()?;
     println!("built {}; screenshots beside it", folder.join("book").display());
 

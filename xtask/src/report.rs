@@ -24,9 +24,8 @@ const VENDORED: [(&str, &str); 4] = [
 pub(crate) fn run(lab: &Path) -> Result<()> {
     debian::ensure(&PROGRAMS)?;
     let sources = place::root().join("lab/report");
-    let folder = place::target().join("report");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    install(&sources.join("vendor"), &folder)?;
+    let folder = place::make_folder("report")?;
+    install(&folder)?;
     let records = place::root().join("lab/records");
     let (measured, copied) = with_a_damaged_one(&records, &folder)?;
     let page = folder.join("report.html");
@@ -37,8 +36,9 @@ pub(crate) fn run(lab: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Installs the packages by their locked versions and compares what is carried here with them.
-fn install(vendor: &Path, folder: &Path) -> Result<()> {
+/// Installs what drives the browser and what the page carries, by their locked versions, and compares what is carried with them.
+pub(crate) fn install(folder: &Path) -> Result<()> {
+    let vendor = place::lab().join("report/vendor");
     for name in ["package.json", "package-lock.json"] {
         let from = vendor.join(name);
         fs::copy(&from, folder.join(name)).with_context(|| format!("cannot copy {}", from.display()))?;
