@@ -104,7 +104,7 @@ pub struct LoadWatch {
     busy_before: f64,
     start: Reading,
     stop: Sender<()>,
-    moments: JoinHandle<Vec<Moment>>,
+    watcher: JoinHandle<Watched>,
 }
 
 /// What can be read at one time.
@@ -130,24 +130,34 @@ impl Reading {
     }
 }
 
-/// Looks at the machine again and again until it is told to stop.
-fn watch(start: Reading, stopped: &Receiver<()>) -> Vec<Moment> {
-    let (mut moments, mut before) = (Vec::new(), start);
-    while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+/// What a run's watcher saw.
+#[derive(Debug, Default)]
+struct Watched {
+    moments: Vec<Moment>,
+    /// Seconds of processors that others took, and that were stolen, each by the number of processors.
+    others: f64,
+    stolen: f64,
+}
+
+/// Looks at the machine again and again until it is told to stop. What others took is summed moment by moment: the time of a
+/// browser's processes is lost when they end, since nobody waits for them.
+fn watch(start: Reading, stopped: &Receiver<()>) -> Watched {
+    let (mut watched, mut before, mut is_running) = (Watched::default(), start, true);
+    while is_running {
+        is_running = stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout);
         let now = Reading::now();
         let (others, stolen) = now.shares_since(&before);
-        moments.push(Moment {
-            until: (now.at - start.at).as_secs_f64(),
-            others,
-            stolen,
-            runnable: runnable(),
-        });
+        let seconds = (now.at - before.at).as_secs_f64();
+        watched.others += others * seconds;
+        watched.stolen += stolen * seconds;
+        let until = (now.at - start.at).as_secs_f64();
+        watched.moments.push(Moment { until, others, stolen, runnable: runnable() });
         before = now;
     }
-    while moments.len() > MOST_MOMENTS {
-        moments = moments.chunks(2).map(join).collect();
+    while watched.moments.len() > MOST_MOMENTS {
+        watched.moments = watched.moments.chunks(2).map(join).collect();
     }
-    moments
+    watched
 }
 
 /// Two moments as one; a last one may be alone.
@@ -171,15 +181,20 @@ impl LoadWatch {
         let busy_before = (ticks.busy - before.busy) / (ticks.all - before.all).max(1.0);
         let start = Reading::now();
         let (stop, stopped) = mpsc::channel();
-        let moments = std::thread::spawn(move || watch(start, &stopped));
-        LoadWatch { average_before, busy_before, start, stop, moments }
+        let watcher = std::thread::spawn(move || watch(start, &stopped));
+        LoadWatch { average_before, busy_before, start, stop, watcher }
     }
 
     /// Ends it.
+    ///
+    /// # Panics
+    /// If the watcher panicked.
     #[must_use]
     pub fn stop(self) -> Load {
-        let (others_during, stolen_during) = Reading::now().shares_since(&self.start);
         drop(self.stop);
+        let watched = self.watcher.join().expect("the watcher reads files that may be missing");
+        let seconds = self.start.at.elapsed().as_secs_f64();
+        let (others_during, stolen_during) = (watched.others / seconds, watched.stolen / seconds);
         Load {
             average_before: self.average_before,
             average_after: load_average(),
@@ -187,8 +202,7 @@ impl LoadWatch {
             others_during,
             stolen_during,
             is_busy: self.busy_before > BUSY_BEFORE || others_during > BUSY || stolen_during > STOLEN,
-            // A watcher that panicked has seen nothing.
-            over_time: self.moments.join().unwrap_or_default(),
+            over_time: watched.moments,
         }
     }
 }
@@ -343,6 +357,13 @@ mod tests {
         std::thread::sleep(4 * EVERY);
         let load = watch.stop();
         assert!(!load.over_time.is_empty() && load.over_time.is_sorted_by_key(|moment| moment.until));
+        // The share of the run is that of its moments.
+        let mut from = 0.0;
+        let of_others =
+            |moment: &Moment| (moment.until - std::mem::replace(&mut from, moment.until)) * moment.others;
+        let others: f64 = load.over_time.iter().map(of_others).sum();
+        let all = load.over_time.last().map_or(1.0, |moment| moment.until);
+        assert!((others / all - load.others_during).abs() < 0.05, "{load:?}");
     }
 
     #[test]
