@@ -1,16 +1,19 @@
-# The README's demonstration, for a system in which cipherloom was just installed: /given/samples is the sample tree.
+# The README's demonstration, for a system in which cipherloom was just installed. SAMPLES is the sample tree.
 set -eu
-cd "$(mktemp -d)"
-cp -r /given/samples samples
+samples=${SAMPLES:-/given/samples}
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
+cd "$folder"
+cp -r "$samples" samples
 cipherloom --version
 cipherloom encrypt samples out --new-key key.json
 cipherloom verify out --key key.json
 cipherloom decrypt out back --key key.json
 diff -r samples back && echo the same
 
-# One changed byte: that file fails with exit code 5, all others are decrypted.
+# Changed bytes: that file fails with exit code 5, all others are decrypted.
 damaged=$(find out -type f | sort | head -n 1)
-printf x | dd of="$damaged" bs=1 seek=70 conv=notrunc status=none
+printf damaged | dd of="$damaged" bs=1 seek=70 conv=notrunc status=none
 code=0
 cipherloom decrypt out again --key key.json || code=$?
 test "$code" = 5
