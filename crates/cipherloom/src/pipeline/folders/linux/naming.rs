@@ -39,14 +39,17 @@ pub(super) struct FileSystem {
     pub(super) may_fail_at_close: bool,
 }
 
-/// What was found out, by device number and magic number: folders of a tree lie on one device or a few, and a device's number
-/// may be that of another file system later.
-static KNOWN: Mutex<Vec<((u64, Option<u32>), FileSystem)>> = Mutex::new(Vec::new());
+/// Device number and magic number.
+type Place = (u64, Option<u32>);
+
+/// What was found out: folders of a tree lie on one device or a few, and a device's number may be that of another file system
+/// later.
+static KNOWN: Mutex<Vec<(Place, FileSystem)>> = Mutex::new(Vec::new());
 
 /// How outputs are finished in `folder`.
 pub(super) fn of(folder: &Arc<OwnedFd>) -> Result<FileSystem, Error> {
     let kind = local::kind(folder);
-    let place = (fstat(folder).map_err(refused)?.st_dev, kind);
+    let place: Place = (fstat(folder).map_err(refused)?.st_dev, kind);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, found)) = known().iter().find(|(known, _)| *known == place) {
         return Ok(*found);
