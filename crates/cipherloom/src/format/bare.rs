@@ -40,9 +40,8 @@ pub(super) struct BareStream {
 }
 
 /// An expanded key, of this stream alone or of all streams.
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per stream")]
 pub(super) enum Key {
-    Own(Aes),
+    Own(Box<Aes>),
     Shared(Arc<Aes>),
 }
 

@@ -2,7 +2,7 @@
 
 /// The longest header of a format whose headers all have one length. Such a header is held without an allocation, because
 /// there is one for every small file.
-pub(crate) const SHORT_HEADER: usize = 128;
+pub(crate) const SHORT_HEADER: usize = 64;
 
 /// A header of any length.
 pub(crate) struct StreamHeader {

@@ -84,7 +84,7 @@ impl OpenSslFormat {
         let mut iv = [0; 16];
         iv.copy_from_slice(iv_bytes);
         let aes = bare::expand_key(self.cipher.name(), key, self.engine)?;
-        let stream = BareStream::new(Key::Own(aes), iv, self.cipher);
+        let stream = BareStream::new(Key::Own(Box::new(aes)), iv, self.cipher);
         Ok(Stream::new(NAME, self.layout(), u64::MAX, StreamCipher::Bare(stream)))
     }
 }

@@ -1,7 +1,8 @@
 //! One stream: its derived keys, and segments sealed and opened in place.
 //!
-//! Making and dropping a [`Stream`] allocates nothing on our heap, for there may be one per small file; that is why its
-//! parts lie in the value itself, however large. Segments are independent, so any thread may take any of them.
+//! There may be a [`Stream`] for each small file, and it is moved from the one who derives its keys to the one who uses them:
+//! so it is small. Large keys (an expanded one that is not AWS-LC's, HMAC's) lie in a box. Segments are independent, so any
+//! thread may take any of them.
 
 use super::layout::Layout;
 use super::{age::AgeStream, bare::BareStream, cobblestone::CobblestoneStream, tink::TinkStream};
@@ -21,7 +22,6 @@ pub(crate) struct Stream {
     cipher: StreamCipher,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per stream")]
 pub(super) enum StreamCipher {
     Tink(TinkStream),
     Cobblestone(CobblestoneStream),

@@ -37,10 +37,9 @@ pub(super) struct TinkStream {
     segments: Segments,
 }
 
-#[expect(clippy::large_enum_variant, reason = "a box would be an allocation per stream")]
 enum Segments {
     Gcm(Aead),
-    CtrHmac(CtrHmac),
+    CtrHmac(Box<CtrHmac>),
 }
 
 impl TinkFormat {
@@ -140,7 +139,7 @@ impl TinkFormat {
             Protection::Gcm => Segments::Gcm(Aead::aes_gcm(derived)?),
             Protection::CtrHmac { hash, tag_size } => {
                 let (aes, hmac) = derived.split_at(key.derived_key_size as usize);
-                Segments::CtrHmac(CtrHmac::new(aes, hmac, hash, tag_size, self.engine)?)
+                Segments::CtrHmac(Box::new(CtrHmac::new(aes, hmac, hash, tag_size, self.engine)?))
             }
         };
         let mut stream = TinkStream { prefix: [0; PREFIX], segments };
