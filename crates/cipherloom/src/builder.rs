@@ -1,5 +1,7 @@
 //! Jobs as a user of the library writes them: one call that names source and destination, options, and [`JobBuilder::run`].
 
+mod index;
+
 use crate::Error;
 use crate::age::{Identity, Recipient};
 use crate::format::Format;
@@ -9,7 +11,7 @@ use crate::machine::{Calibration, Machine};
 use crate::pipeline::{self, IfExists, Job, Links, Work};
 use crate::plan::{Operation, Plan};
 use crate::report::{Observer, Report, Unobserved};
-use crate::tree::{Selection, Tree};
+use crate::tree::Tree;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -132,6 +134,7 @@ pub struct JobBuilder {
     exclude: Vec<String>,
     threads: Option<NonZeroUsize>,
     machine: Option<Machine>,
+    indexing: index::Indexing,
     /// All other settings; its work and the output's name are set when the job is run.
     job: Job,
 }
@@ -167,6 +170,7 @@ impl JobBuilder {
             exclude: Vec::new(),
             threads: None,
             machine: None,
+            indexing: index::Indexing::default(),
             job: Job::new(Work::Copy, destination),
         }
     }
@@ -359,10 +363,11 @@ impl JobBuilder {
     fn prepare(&self, machine: &Machine, observer: &dyn Observer) -> Result<(Tree, Job), Error> {
         let work = self.work(machine)?;
         work.check_rekey()?;
-        let selection = Selection::new(&self.include, &self.exclude)?;
-        let tree = Tree::list_observed(&self.source, &selection, observer);
-        let tree = tree.map_err(|error| error.at(&self.source))?;
-        let mut job = Job { work, ..self.job.clone() };
+        let (tree, index, suffix) = self.list_source(&work, observer)?;
+        let mut job = Job { work, index, ..self.job.clone() };
+        if let Some(suffix) = suffix.filter(|_| job.suffix.is_empty()) {
+            job.suffix = suffix;
+        }
         if let Some(destination) = self.job.destination.as_deref() {
             let place = place_outputs((&tree).into(), &Location::Path(destination.to_owned()), &job)?;
             job.destination = Some(place.folder.to_path());

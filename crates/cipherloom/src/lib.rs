@@ -39,6 +39,7 @@ mod segments;
 pub mod age;
 mod builder;
 mod engine;
+mod index;
 pub mod key;
 mod location;
 pub mod machine;
@@ -58,13 +59,14 @@ pub mod internal {
     // For the command, whose standard output must not lose anything either.
     pub use crate::age::hear_plugin;
     pub use crate::error::hint::common_hint;
+    pub use crate::index::{has_index, is_reserved};
     #[cfg(unix)]
     pub use crate::pipeline::accept_writes;
     pub use crate::pipeline::{
-        Draft, Ended, Entries, Job, Pieces, Published, SourceFile, Tally, Work, Workspace, check,
-        find_other_key_by, is_in_place, make_folders, open_file, open_file_below, read_up_to,
-        replace_key_file, run, sync_folders, sync_parents, translate_stream, translate_to_file,
-        write_key_file,
+        Draft, Ended, Entries, IndexMode, IndexUse, Job, Pieces, Published, SourceFile, Tally, Work,
+        Workspace, check, find_other_key_by, is_in_place, list_index, list_indexed_files, make_folders,
+        open_file, open_file_below, read_up_to, replace_key_file, run, sync_folders, sync_parents,
+        translate_stream, translate_to_file, write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted,

@@ -1,8 +1,9 @@
 //! The library as a user sees it: jobs by one call each.
 
+use cipherloom::error::IndexFault;
 use cipherloom::key::{Keyset, RawKey, Template};
 use cipherloom::report::{Event, Observer, Outcome};
-use cipherloom::{Error, Format, IfExists, decrypt, encrypt, rekey, verify};
+use cipherloom::{Error, Format, IfExists, Links, decrypt, encrypt, rekey, verify};
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -100,4 +101,52 @@ fn what_is_missing_is_said_and_what_fails_is_told() {
     assert_eq!((report.files, report.failed, report.unauthentic), (2, 1, 1));
     assert_eq!(*failures.0.lock().unwrap(), [at("sealed/a.txt")]);
     assert!(!at("opened/a.txt").exists());
+}
+
+#[test]
+fn what_a_job_would_ignore_of_its_index_is_refused() {
+    let scratch = books();
+    let at = |name: &str| scratch.path().join(name);
+    let key = keyset();
+    encrypt(at("books"), at("sealed")).key(&key).index(true).run().unwrap();
+    let raw = Format::cobblestone(&RawKey::parse(&[7; 32]).unwrap(), b"").unwrap();
+    let encrypts = || encrypt(at("books"), at("out")).key(&key);
+    let decrypts = || decrypt(at("sealed"), at("out")).key(&key);
+    let verifies = || verify(at("sealed")).key(&key);
+    let rekeys = || rekey(at("sealed"), at("out")).key(&key).new_key(&key);
+    for (job, needed) in [
+        (encrypts().quick(true), "a job that verifies"),
+        (encrypts().rebuild_index(false), "a job that verifies"),
+        (encrypts().only("*"), "a job that decrypts"),
+        (encrypts().anchor(at("anchor")), "a job that writes or compares it"),
+        (encrypts().index(true).format(raw.clone()), "a keyset"),
+        (decrypts().index(true), "a job that encrypts"),
+        (decrypts().quick(true), "a job that verifies"),
+        (decrypts().rebuild_index(true), "a job that verifies"),
+        (decrypts().anchor(at("anchor")), "a job that writes or compares it"),
+        (decrypts().only("*").include("*"), "globs of one kind"),
+        (decrypts().only("*").exclude("*"), "globs of one kind"),
+        (decrypts().only("*").links(Links::Copy), "links to be skipped where it selects files"),
+        (decrypts().only("*").format(raw.clone()), "a keyset"),
+        (verifies().index(true), "a job that encrypts"),
+        (verifies().only("*"), "a job that decrypts"),
+        (verifies().rebuild_index(true).quick(true), "to be either rebuilt or compared"),
+        (verifies().rebuild_index(true).include("*"), "all files, so no globs"),
+        (verifies().quick(true).format(raw.clone()), "a keyset"),
+        (verifies().anchor(at("anchor")).format(raw.clone()), "a keyset"),
+        (rekeys().index(true), "a job that encrypts"),
+        (rekeys().only("*"), "a job that decrypts"),
+        (rekeys().anchor(at("anchor")), "a job that writes or compares it"),
+    ] {
+        let error = job.run().unwrap_err();
+        assert!(
+            matches!(error.without_path(), Error::Index(IndexFault::Unsupported(found)) if *found == needed),
+            "{job:?}: {error}"
+        );
+        assert!(!at("out").exists() && !at("anchor").exists());
+    }
+    let listed = verify(at("sealed")).format(raw).list_index();
+    assert!(listed.is_err_and(|error| error.to_string().contains("an index needs a keyset")));
+    assert_eq!(decrypts().only("a.*").anchor(at("anchor")).run().unwrap().files, 1);
+    assert_eq!(verifies().anchor(at("anchor")).exclude("none").run().unwrap().files, 3);
 }

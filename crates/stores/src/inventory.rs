@@ -133,7 +133,11 @@ impl Inventory {
     #[must_use]
     pub fn passed_over(&self) -> PassedOver {
         match self.counts() {
-            Some(counts) => PassedOver { excluded: counts.excluded.load(Relaxed), ..PassedOver::default() },
+            Some(counts) => PassedOver {
+                excluded: counts.excluded.load(Relaxed),
+                index: counts.index.load(Relaxed),
+                ..PassedOver::default()
+            },
             None => self.listing.passed_over,
         }
     }

@@ -71,6 +71,7 @@ pub(crate) fn not_utf8(what: &str) -> Error {
 pub(crate) fn output_path(job: &Job, relative: &str) -> Result<String, Error> {
     let (folder, name) = split(relative);
     let output = job.names_output(OsStr::new(name)).ok_or_else(|| suffix_missing(job))?;
+    job.check_output_name(&output)?;
     Ok(format!("{folder}{}", output.to_string_lossy()))
 }
 

@@ -108,7 +108,8 @@ async fn sample(bucket: &Bucket) -> Result<Vec<Object>, Refusal> {
         let encrypted = page.result.objects.into_iter().filter_map(|meta| {
             let path = bucket.relative(&meta.location)?;
             let is_leftover = meta.location.filename().is_none_or(|name| name.starts_with(TEMPORARY));
-            (meta.size > 0 && !is_leftover).then(|| Object::new(path, meta.size, meta.e_tag))
+            (meta.size > 0 && !is_leftover && !pages::is_of_index(&path))
+                .then(|| Object::new(path, meta.size, meta.e_tag))
         });
         objects.extend(encrypted.take(OBJECTS_OF_A_FOLDER));
         if objects.len() >= OBJECTS {

@@ -15,7 +15,7 @@ use crate::sieve::{Refused, Sieve};
 use cipherloom::{
     Error,
     error::LocationFault,
-    internal::{Selection, Unlisted},
+    internal::{Selection, Unlisted, is_reserved},
 };
 use futures_util::future::join;
 use futures_util::{StreamExt, stream};
@@ -70,6 +70,8 @@ pub(crate) struct Counts {
     pub(crate) objects: AtomicU64,
     pub(crate) bytes: AtomicU64,
     pub(crate) excluded: AtomicU64,
+    /// Objects of a tree's index.
+    pub(crate) index: AtomicU64,
     pub(crate) requests: AtomicU64,
     pub(crate) is_complete: AtomicBool,
 }
@@ -77,7 +79,7 @@ pub(crate) struct Counts {
 impl Counts {
     /// Of the first page, the request alone.
     fn begin(&self) {
-        for count in [&self.objects, &self.bytes, &self.excluded] {
+        for count in [&self.objects, &self.bytes, &self.excluded, &self.index] {
             count.store(0, Ordering::Relaxed);
         }
         self.requests.store(1, Ordering::Relaxed);
@@ -218,10 +220,20 @@ impl Pages {
             self.counts.excluded.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }
+        if is_of_index(&path) {
+            self.counts.index.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
         self.counts.objects.fetch_add(1, Ordering::Relaxed);
         self.counts.bytes.fetch_add(meta.size, Ordering::Relaxed);
         found.send(Found::Object(Object::new(path, meta.size, meta.e_tag))).await.map_err(|_| Unwanted)
     }
+}
+
+/// Whether this path below a place belongs to the index of a tree there. Indexes are of folders; one that was copied to a store
+/// is no content.
+pub(crate) fn is_of_index(path: &str) -> bool {
+    path.split('/').any(|name| is_reserved(name.as_ref()))
 }
 
 /// Asks for a page, and takes out what the client would refuse all of it for.

@@ -212,6 +212,8 @@ impl StoreJob {
     pub(crate) fn is_in_place(&self, inventory: &Inventory) -> Result<bool, Error> {
         let job = &self.job;
         job.work.check_rekey()?;
+        // What is in a bucket is found while the run goes on, and reported at its end.
+        job.work.check_reserved(inventory.passed_over())?;
         if job.work.sealing().is_some_and(|format| format.is_chained()) {
             return Err(Error::Chained);
         }
@@ -250,6 +252,7 @@ fn process_all(
     };
     inventory.unlisted().iter().for_each(|unlisted| fail_unlisted(&mut done, unlisted));
     let (stop, limits) = (Stop::new(tally), context.limits);
+    let job = Arc::clone(&context.job);
     let (context, all, stopped) = (Arc::new(context), inventory.clone(), stop.subscribe());
     runtime()?.spawn(async move {
         let driven = AssertUnwindSafe(start_all(&context, &all, stopped)).catch_unwind().await;
@@ -276,6 +279,13 @@ fn process_all(
             Err(Error::Stopped) => is_stopped = true,
             Err(error) => return Err(error),
         }
+    }
+    // Of a folder that was refused before.
+    if inventory.pages.is_some()
+        && matches!(job.work, Work::Encrypt(_) | Work::Copy)
+        && let Err(error) = job.work.check_reserved(inventory.passed_over())
+    {
+        tally.fail_other(&inventory.place().address(), None, &error);
     }
     tally.release_held();
     Ok(Survey { requests: inventory.requests(), ..done })

@@ -131,6 +131,7 @@ impl Error {
             words: match error {
                 Error::Store { reason, .. } | Error::OutputConflict { reason } => Some(reason.clone()),
                 Error::Location(fault) => Some(fault.to_string()),
+                Error::Index(fault) => Some(fault.to_string()),
                 _ => None,
             },
         }

@@ -1,6 +1,6 @@
 //! The few classes of errors that a program's exit code can tell apart.
 
-use super::Error;
+use super::{Error, IndexFault};
 use crate::age::AgeFault;
 
 /// What kind of trouble an [`Error`] is, coarse enough for exit codes.
@@ -44,6 +44,15 @@ impl Error {
                 | AgeFault::WorkFactor { .. },
             ) => ErrorKind::Authentication,
             Age(_) => ErrorKind::Key,
+            Index(fault) if fault.is_damage() => ErrorKind::Authentication,
+            Index(
+                IndexFault::Unsupported(_)
+                | IndexFault::Reserved { .. }
+                | IndexFault::NotCarried
+                | IndexFault::Present
+                | IndexFault::Absent,
+            ) => ErrorKind::Usage,
+            Index(_) => ErrorKind::Io,
             Io { .. }
             | Random(_)
             | Internal { .. }

@@ -7,12 +7,14 @@
 mod cause;
 pub(crate) mod escape;
 pub(crate) mod hint;
+mod index_fault;
 mod key_fault;
 mod kind;
 mod location_fault;
 mod store_fault;
 
 pub use cause::Cause;
+pub use index_fault::IndexFault;
 pub use key_fault::KeyFault;
 pub use kind::ErrorKind;
 pub use location_fault::LocationFault;
@@ -370,6 +372,10 @@ pub enum Error {
     /// The observer stopped the run ([`crate::report::Observer::is_stopped`]).
     #[error("stopped before this was done")]
     Stopped,
+
+    /// What is wrong with the tree's index, or with a file as the index describes it.
+    #[error(transparent)]
+    Index(#[from] IndexFault),
 
     // ── object stores ───────────────────────────────────────────────────────────────────────────────────────────────
     /// An object store refused, or could not be reached.

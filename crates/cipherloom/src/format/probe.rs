@@ -6,6 +6,7 @@ use super::stream::{NotAuthentic, Stream};
 use super::{Format, Kind, tink};
 use crate::Error;
 use crate::age::AgeFault;
+use crate::error::IndexFault;
 use zeroize::Zeroizing;
 
 impl Format {
@@ -56,6 +57,24 @@ impl Format {
                 self.try_first_segment(&stream, begin, is_whole),
                 Err(NotAuthentic::Damaged | NotAuthentic::Padding)
             )),
+        }
+    }
+
+    /// Which key of the keyset opens this stream's first segment, by its identifier, and the stream's layout. `begin` and
+    /// `is_whole` as in [`Format::opens_with_primary`], but up to [`Format::largest_segment`] bytes.
+    ///
+    /// # Errors
+    /// [`Error::FirstSegment`] if none does; what else shows that this is no stream of the format; [`IndexFault::Unsupported`] for
+    /// a format without keysets.
+    pub(crate) fn opening_key(
+        &self,
+        associated_data: &[u8],
+        begin: &[u8],
+        is_whole: bool,
+    ) -> Result<(u32, Layout), Error> {
+        match &*self.kind {
+            Kind::Tink(format) => format.opening_key(associated_data, begin, is_whole),
+            _ => Err(IndexFault::Unsupported("a keyset").into()),
         }
     }
 

@@ -27,7 +27,8 @@ const SEGMENT_LIMIT: u64 = u32::MAX as u64;
 /// The format with its keys, the primary first.
 pub(super) struct TinkFormat {
     keys: Vec<StreamingKey>,
-    key_id: u32,
+    /// The keys' identifiers.
+    ids: Vec<u32>,
     engine: Engine,
 }
 
@@ -44,13 +45,13 @@ enum Segments {
 
 impl TinkFormat {
     pub(super) fn new(keyset: &Keyset, engine: Engine) -> Result<Self, Error> {
-        let key_id = keyset.primary_id();
-        let keys: Vec<StreamingKey> = keyset.enabled().cloned().collect();
+        let (ids, keys): (Vec<u32>, Vec<StreamingKey>) =
+            keyset.enabled().map(|(id, key)| (id, key.clone())).unzip();
         let uses_kernels = keys.iter().any(|key| key.protection != Protection::Gcm);
         if uses_kernels && !engine.backend().is_available() {
             return Err(Error::BackendUnavailable { name: engine.backend().name() });
         }
-        Ok(Self { keys, key_id, engine })
+        Ok(Self { keys, ids, engine })
     }
 
     pub(super) fn layout(&self) -> Layout {
@@ -64,7 +65,7 @@ impl TinkFormat {
 
     /// The primary key's identifier.
     pub(super) fn key_id(&self) -> u32 {
-        self.key_id
+        self.ids[0]
     }
 
     /// Whether the primary key authenticates with a hash beside the cipher.
@@ -113,6 +114,29 @@ impl TinkFormat {
                 Ok(()) => return Ok(stream.with_confirmed_key()),
                 Err(NotAuthentic::Damaged | NotAuthentic::Padding) => {}
                 // The key is right, for only it could tell this.
+                Err(fault) => return Err(stream.error(0, fault)),
+            }
+        }
+        Err(Error::FirstSegment)
+    }
+
+    /// Which key opens this stream's first segment, with the stream's layout. `begin`: all of that segment, or of the stream.
+    pub(super) fn opening_key(
+        &self,
+        associated_data: &[u8],
+        begin: &[u8],
+        is_whole: bool,
+    ) -> Result<(u32, Layout), Error> {
+        let header_len = header_len(begin)?;
+        let (needed, found) = (header_len as u64, begin.len() as u64);
+        let header = begin.get(..header_len).ok_or(Error::HeaderTruncated { format: NAME, needed, found })?;
+        let mut scratch = Zeroizing::new(vec![0; begin.len()]);
+        let candidates = self.keys.iter().zip(&self.ids);
+        for (key, id) in candidates.filter(|(key, _)| key.header_len() as usize == header_len) {
+            let stream = self.stream(key, associated_data, header)?;
+            match try_first_segment(&stream, begin, is_whole, &mut scratch) {
+                Ok(()) => return Ok((*id, layout(key))),
+                Err(NotAuthentic::Damaged | NotAuthentic::Padding) => {}
                 Err(fault) => return Err(stream.error(0, fault)),
             }
         }

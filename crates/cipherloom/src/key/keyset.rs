@@ -114,14 +114,14 @@ impl Keyset {
     /// Never: a keyset without an enabled primary is not made.
     #[must_use]
     pub(crate) fn primary(&self) -> &StreamingKey {
-        self.enabled().next().expect("the primary was checked to be enabled")
+        self.enabled().next().expect("the primary was checked to be enabled").1
     }
 
-    /// The keys that decrypt, the primary first.
-    pub(crate) fn enabled(&self) -> impl Iterator<Item = &StreamingKey> {
+    /// The keys that decrypt, with their identifiers, the primary first.
+    pub(crate) fn enabled(&self) -> impl Iterator<Item = (u32, &StreamingKey)> {
         let (primary, others): (Vec<&Entry>, Vec<&Entry>) =
             self.keys.iter().partition(|entry| entry.id == self.primary_id);
-        primary.into_iter().chain(others).filter_map(|entry| entry.key.as_ref())
+        primary.into_iter().chain(others).filter_map(|entry| Some((entry.id, entry.key.as_ref()?)))
     }
 
     /// The identifier of the key that encrypts.

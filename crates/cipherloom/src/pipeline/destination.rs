@@ -16,7 +16,7 @@ use crate::location::resolve;
 use crate::report::Observer;
 use crate::tree::{Directory, Tree};
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,13 @@ pub(super) struct OutputTree {
     /// By index, the folders that the file system does not tell from an earlier one, with the name of that: nothing is put
     /// into them.
     pub(super) shared: BTreeMap<u32, String>,
+}
+
+impl OutputTree {
+    /// Whether the folder of this index is not there, or is not one that this run may go through.
+    pub(super) fn is_refused(&self, folder: u32) -> bool {
+        self.folders.get(folder as usize).is_none_or(|origin| *origin == Origin::Refused)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +69,15 @@ pub fn check(tree: &Tree, job: &Job) -> Result<(), Error> {
 /// Refuses a job whose source and destination contain each other, or whose formats cannot be re-keyed.
 pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error> {
     job.work.check_rekey()?;
+    job.work.check_reserved(tree.passed_over)?;
+    let destination = job.destination.as_deref().and_then(Path::file_name);
+    destination.map_or(Ok(()), |name| job.check_output_name(name))?;
+    let mut output = OsString::new();
+    for entry in &tree.entries {
+        if job.output_name(&entry.name, &mut output) {
+            job.check_output_name(&output).map_err(|error| error.at(&tree.root.join(&entry.name)))?;
+        }
+    }
     match &job.destination {
         None => Ok(()),
         Some(_) if is_in_place(tree, job) => Ok(()),
@@ -210,7 +226,7 @@ pub(super) fn fail(tree: &Tree, destination: &Path, relative: &Path, error: Erro
 }
 
 fn refuse_same_file(tree: &Tree, job: &Job, destination: &Path) -> Result<(), Error> {
-    let mut name = std::ffi::OsString::new();
+    let mut name = OsString::new();
     let Some(entry) = tree.entries.first().filter(|entry| job.output_name(&entry.name, &mut name)) else {
         return Ok(());
     };

@@ -1,10 +1,12 @@
 //! A job: what to do with a tree and where its outputs go. Said once by the caller, read by every worker.
 
 use crate::Error;
+use crate::error::IndexFault;
 use crate::format::Format;
+use crate::index::{FOLDER, is_reserved};
 use crate::machine::Machine;
 use crate::plan::{CipherCost, Operation, Plan, Request};
-use crate::tree::Tree;
+use crate::tree::{PassedOver, Selection, Tree};
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -74,6 +76,20 @@ impl Work {
         }
     }
 
+    /// Refuses a source with something under the name of an index, where that would end among outputs or get lost.
+    ///
+    /// # Errors
+    /// [`IndexFault::Reserved`], [`IndexFault::NotCarried`].
+    pub fn check_reserved(&self, passed_over: PassedOver) -> Result<(), Error> {
+        match self {
+            Work::Encrypt(_) | Work::Copy if passed_over.index > 0 => {
+                Err(IndexFault::Reserved { name: FOLDER }.into())
+            }
+            Work::Rekey { .. } if passed_over.index > 0 => Err(IndexFault::NotCarried.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// What it asks of a planner, whatever the machine.
     pub(super) fn request(&self) -> Request {
         let formats = || [self.opening(), self.sealing()].into_iter().flatten();
@@ -114,6 +130,43 @@ pub enum Links {
     CopyAll,
 }
 
+/// What a job does with the index of the encrypted tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexMode {
+    /// Adds what the job encrypts to the destination's index, which is made if there is none.
+    Update,
+    /// Makes the source's index from its files, without reading more than their beginnings and ends. Nothing is written if
+    /// something fails.
+    Rebuild {
+        /// Whether an index that is there is replaced, even one that no key opens.
+        replace: bool,
+    },
+    /// Compares the source with its index. `quick`: only lengths, headers and ends are read.
+    Check {
+        /// Whether most of the content is left unread.
+        quick: bool,
+    },
+}
+
+/// How a job uses an index.
+#[derive(Debug, Clone)]
+pub struct IndexUse {
+    /// What is done with it.
+    pub mode: IndexMode,
+    /// The file that remembers the tree's newest generation.
+    pub anchor: Option<PathBuf>,
+    /// Which files of the index the source's listing was to find.
+    pub selection: Selection,
+}
+
+impl IndexUse {
+    /// A use without an anchor, over all files.
+    #[must_use]
+    pub fn new(mode: IndexMode) -> IndexUse {
+        IndexUse { mode, anchor: None, selection: Selection::default() }
+    }
+}
+
 /// What to do with a tree, and where its outputs go.
 #[derive(Debug, Clone)]
 pub struct Job {
@@ -142,6 +195,8 @@ pub struct Job {
     /// Whether outputs may go to a folder that holds files under another key. Without this [`super::check`] refuses such a job
     /// ([`crate::Error::OtherKey`]).
     pub allow_mixed_keys: bool,
+    /// What is done with the encrypted tree's index; `None`: it is left alone.
+    pub index: Option<IndexUse>,
 }
 
 /// What may happen to something that bears an output's final name.
@@ -178,7 +233,14 @@ impl Job {
             preserve_modes: false,
             non_atomic: false,
             allow_mixed_keys: false,
+            index: None,
         }
+    }
+
+    /// Whether only the beginnings and ends of files are read.
+    pub(super) fn reads_ends_only(&self) -> bool {
+        let mode = self.index.as_ref().map(|index| index.mode);
+        matches!(mode, Some(IndexMode::Rebuild { .. } | IndexMode::Check { quick: true }))
     }
 
     pub(super) fn existing(&self) -> Existing {
@@ -188,7 +250,9 @@ impl Job {
     /// Plans this job for `tree` on `machine`; `threads` if somebody decided that already.
     #[must_use]
     pub fn plan(&self, tree: &Tree, machine: &Machine, threads: Option<NonZeroUsize>) -> Plan {
-        let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size).collect();
+        // What is read at its ends only is one task, however large.
+        let most = if self.reads_ends_only() { 4096 } else { u64::MAX };
+        let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size.min(most)).collect();
         let request = Request { threads, ..self.work.request() };
         Plan::new(&sizes, machine, &request)
     }
@@ -209,6 +273,24 @@ impl Job {
         let (name, suffix) = (name.as_encoded_bytes(), self.suffix.as_encoded_bytes());
         let stem = name.strip_suffix(suffix).filter(|stem| !matches!(*stem, b"" | b"." | b".."))?;
         front_of_name(stem)
+    }
+
+    /// Whether the ciphertext at `path` is called as its plaintext with the suffix behind it.
+    pub(super) fn has_plaintext_name(&self, path: &[u8]) -> bool {
+        let stem = path.strip_suffix(self.suffix.as_encoded_bytes());
+        let name = stem.and_then(|stem| stem.rsplit(|byte| *byte == b'/').next());
+        name.is_some_and(|name| !matches!(name, b"" | b"." | b".."))
+    }
+
+    /// Refuses to give an encrypted file or folder the name of an index, under which it would be passed over.
+    ///
+    /// # Errors
+    /// [`IndexFault::Reserved`].
+    pub fn check_output_name(&self, name: &OsStr) -> Result<(), Error> {
+        if self.work.sealing().is_some() && is_reserved(name) {
+            return Err(IndexFault::Reserved { name: FOLDER }.into());
+        }
+        Ok(())
     }
 
     /// The error for a source whose name lacks the suffix.

@@ -15,11 +15,13 @@ mod destination;
 mod draft;
 mod folders;
 mod in_place;
+mod indexing;
 mod input;
 mod job;
 mod key_file;
 mod lanes;
 mod links;
+mod opened_root;
 mod other_key;
 mod output;
 mod pieces;
@@ -35,9 +37,11 @@ mod worker;
 pub use destination::check;
 pub use draft::Draft;
 pub use in_place::is_in_place;
+pub use indexing::{list_index, list_indexed_files};
 pub use input::{SourceFile, open_file, open_file_below, read_up_to};
-pub use job::{IfExists, Job, Links, Work};
+pub use job::{IfExists, IndexMode, IndexUse, Job, Links, Work};
 pub use key_file::{replace_key_file, write_key_file};
+pub(crate) use opened_root::{OpenedRoot, remove_file_below};
 pub use other_key::find_other_key_by;
 #[cfg(unix)]
 pub use output::accept_writes;
@@ -54,6 +58,7 @@ use crate::plan::Plan;
 use crate::report::{Observer, Report};
 use crate::tree::Tree;
 use collisions::Collisions;
+use indexing::Indexing;
 use queue::Queue;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -86,6 +91,15 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
         tally.fail_other(&unlisted.path, None, &unlisted.error);
     }
     let outputs = destination::prepare(tree, job, &tally)?;
+    let indexing = match Indexing::begin(tree, job, &tally) {
+        Ok(indexing) => indexing,
+        Err(error) => {
+            if let Some(outputs) = &outputs {
+                destination::close_again(tree, outputs);
+            }
+            return Err(error);
+        }
+    };
     let queue = Queue::new(plan);
     let collisions = Collisions::new(tree.entries.len());
     let none = BTreeMap::new();
@@ -99,6 +113,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
         tally: &tally,
         collisions: &collisions,
         shared_folders,
+        indexing: indexing.as_ref(),
         observer: &tally,
     };
     let all_ended = workers.run(&|| Worker::new(run).work());
@@ -118,8 +133,10 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
         return Ok(Report { seconds: start.elapsed().as_secs_f64(), ..tally.report(found) });
     }
     let links = links::copy_links(tree, job, outputs.as_ref(), &tally);
+    // Before the folders are closed, which may become read-only.
+    let index = indexing.and_then(|indexing| indexing.finish(outputs.as_ref(), &tally));
     if let Some(outputs) = &outputs {
         destination::finish(tree, job, outputs, &tally);
     }
-    Ok(Report { links, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
+    Ok(Report { links, index, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
 }

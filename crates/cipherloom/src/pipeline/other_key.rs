@@ -5,6 +5,7 @@
 
 use super::job::{IfExists, Job};
 use crate::format::{RECOGNISE_LEN, Recognised, recognise};
+use crate::index::is_reserved;
 use crate::tree::{Tree, is_temporary};
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -61,6 +62,9 @@ fn sample(root: &Path) -> Vec<PathBuf> {
                 return files;
             }
             let Ok(kind) = item.file_type() else { continue };
+            if is_reserved(&item.file_name()) {
+                continue;
+            }
             if kind.is_dir() {
                 folders.push_back(folder.join(item.file_name()));
             } else if kind.is_file() && !is_temporary(&item.file_name()) && of_this < FILES_OF_A_FOLDER {

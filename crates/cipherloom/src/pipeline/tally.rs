@@ -168,7 +168,10 @@ impl<'r, K> Tally<'r, K> {
         if error.ends_run() && !self.give_up() {
             return;
         }
-        lock(&self.state).report.failed += 1;
+        let mut state = lock(&self.state);
+        state.report.failed += 1;
+        state.report.unauthentic += u64::from(error.is_authentication());
+        drop(state);
         self.observer.ended(&Event { source, output, bytes: 0, outcome: Outcome::Failed(error) });
     }
 

@@ -300,6 +300,11 @@ impl Passage {
         self.translation.advance(self, range, buffers, present, observer)
     }
 
+    /// The source.
+    pub(super) fn input(&self) -> &Input {
+        &self.input
+    }
+
     /// Checks that the source is still what was listed, and hands out the complete output. `replaces`: it takes the
     /// source's place, and its owner with it where the system allows that.
     pub(super) fn finish(self, replaces: bool) -> Result<Option<Output>, Error> {

@@ -4,6 +4,7 @@
 use super::collisions::Collisions;
 use super::folders::{Folders, Granted};
 use super::in_place::is_done;
+use super::indexing::Indexing;
 use super::input::{Input, has_extended_attributes};
 use super::job::{IfExists, Job, Work};
 use super::output::{Naming, Output};
@@ -11,6 +12,7 @@ use super::queue::{Ending, Queue};
 use super::tally::{Ended, Entries, Tally};
 use super::translation::{Buffers, Passage};
 use crate::Error;
+use crate::error::IndexFault;
 use crate::plan::{Operation, Plan, Task};
 use crate::report::Observer;
 use crate::tree::{Entry, Tree};
@@ -30,6 +32,8 @@ pub(super) struct Run<'r> {
     pub(super) collisions: &'r Collisions,
     /// Folders of the destination that are those of others, by index: nothing is put into them.
     pub(super) shared_folders: &'r BTreeMap<u32, String>,
+    /// What the run does with the tree's index, if anything.
+    pub(super) indexing: Option<&'r Indexing<'r>>,
     pub(super) observer: &'r dyn Observer,
 }
 
@@ -65,7 +69,7 @@ impl<'r> Worker<'r> {
                         }
                         let index = self.run.plan.order[position as usize];
                         let ended = self.whole(index);
-                        self.run.tally.end_entry(index, ended);
+                        self.end(index, ended);
                     }
                 }
                 Task::Part { .. } if self.run.observer.is_stopped() => return,
@@ -74,7 +78,41 @@ impl<'r> Worker<'r> {
         }
     }
 
+    /// Ends an entry. What is not as the index lists it is reported when it is known where else that lists it.
+    fn end(&mut self, index: u32, ended: Result<Ended, Error>) {
+        let Some(indexing) = self.run.indexing else { return self.run.tally.end_entry(index, ended) };
+        let ended = match ended {
+            Ok(Ended::Skipped) => self.confirm(index, indexing).map(|()| Ended::Skipped),
+            ended => ended,
+        };
+        match ended {
+            Err(Error::Index(IndexFault::Replaced { .. })) => indexing.hold(index),
+            ended => self.run.tally.end_entry(index, ended),
+        }
+    }
+
+    /// Takes an output that an earlier run made into the index, if a key opens it.
+    fn confirm(&mut self, index: u32, indexing: &Indexing<'_>) -> Result<(), Error> {
+        let entry = self.entry(index);
+        self.name_output(index)?;
+        self.bind_path(entry)?;
+        indexing.confirm(index, &mut self.buffers)
+    }
+
+    /// Reads an entry's beginning and end for the index.
+    fn look(&mut self, index: u32, indexing: &Indexing<'_>) -> Result<Ended, Error> {
+        let Some((input, _)) = self.open(index)? else { return Ok(Ended::Skipped) };
+        let (seen, plaintext_len) = indexing.look(index, input.file(), input.len(), &mut self.buffers)?;
+        input.check_unchanged(false)?;
+        indexing.add(index, seen);
+        self.run.observer.advanced(input.len());
+        Ok(Ended::Done(plaintext_len))
+    }
+
     fn whole(&mut self, index: u32) -> Result<Ended, Error> {
+        if let Some(indexing) = self.run.indexing.filter(|_| self.run.job.reads_ends_only()) {
+            return self.look(index, indexing);
+        }
         let Some((passage, at_hand)) = self.begin(index)? else { return Ok(Ended::Skipped) };
         let moved = passage.advance(
             0..passage.translation.segments,
@@ -112,7 +150,7 @@ impl<'r> Worker<'r> {
             Some(Ending::Failed(error)) => Err(error),
             Some(Ending::Closed) => Ok(Ended::Skipped),
         };
-        self.run.tally.end_entry(index, ended);
+        self.end(index, ended);
     }
 
     fn entry(&self, index: u32) -> &'r Entry {
@@ -184,6 +222,12 @@ impl<'r> Worker<'r> {
     }
 
     fn commit(&mut self, index: u32, passage: Passage, written: u64) -> Result<Ended, Error> {
+        if let Some(indexing) = self.run.indexing
+            && self.run.job.work.opening().is_some()
+        {
+            let input = passage.input();
+            indexing.compare(index, input.file(), input.len())?;
+        }
         match passage.finish(self.run.in_place)? {
             Some(output) => self.commit_output(index, output, written),
             None => Ok(Ended::Done(written)),
@@ -198,6 +242,7 @@ impl<'r> Worker<'r> {
         let (folder, name) = (folder.target(), &*self.buffers.name);
         let may_replace = || collisions.check(tree, job, index, folder);
         let naming = Naming { name, may_replace: &may_replace };
+        let seen = self.run.indexing.map(|indexing| indexing.see(output.file(), written)).transpose()?;
         // Before the name is there: who finds it taken looks here next.
         let being_named = collisions.use_name(index);
         let named = output.commit(folder, naming, &entry.attributes, &mut self.granted, job);
@@ -206,6 +251,9 @@ impl<'r> Worker<'r> {
             Ok(all_taken) => {
                 if !all_taken {
                     self.run.tally.count_attributes_refused();
+                }
+                if let (Some(indexing), Some(seen)) = (self.run.indexing, seen) {
+                    indexing.add(index, seen);
                 }
                 Ok(Ended::Done(written))
             }

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use serde::Serialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Weak;
 use std::time::Duration;
 
@@ -168,8 +168,70 @@ pub struct Report {
     /// Files to be encrypted whose extended attributes (access control lists among them) their outputs lack. Counted on Linux.
     #[serde(skip_serializing_if = "is_zero")]
     pub extended_attributes: u64,
+    /// What the run found in the tree's index, or wrote to it; `None` if it used none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<IndexReport>,
     /// Wall time in seconds.
     pub seconds: f64,
+}
+
+/// What a run found in a tree's index, or wrote to it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct IndexReport {
+    /// The index's generation, which each run that writes one raises by one.
+    pub generation: u64,
+    /// When this generation was written, in seconds since 1970.
+    pub time: i64,
+    /// How many files, folders and links it lists.
+    pub entries: u64,
+    /// Of those that failed: entries that the index lists and that are missing.
+    pub missing: u64,
+    /// Of those that failed: files and links that the index does not list.
+    pub extra: u64,
+}
+
+impl IndexReport {
+    /// Whether nothing is wrong but that the tree and its index list different files.
+    #[must_use]
+    pub fn is_all_that_failed(&self, failed: u64) -> bool {
+        failed > 0 && self.missing + self.extra == failed
+    }
+}
+
+/// What an index lists under one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListedEntry {
+    /// The path before encryption, relative to the tree.
+    pub path: PathBuf,
+    /// The path in the encrypted tree.
+    pub encrypted_path: PathBuf,
+    /// What it is.
+    pub kind: ListedKind,
+    /// Bytes of plaintext of a file; else 0.
+    pub size: u64,
+    /// Bytes of ciphertext of a file; else 0.
+    pub encrypted_size: u64,
+    /// Permission bits, of a file or folder.
+    pub mode: Option<u32>,
+    /// Seconds since 1970, and nanoseconds, of the last change of a file or folder.
+    pub modified: Option<(i64, u32)>,
+    /// Where a link leads.
+    pub target: Option<PathBuf>,
+    /// The identifier of the key that a file is encrypted with.
+    pub key_id: Option<u32>,
+}
+
+/// What an index lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ListedKind {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]

@@ -16,7 +16,7 @@ pub use dropped::Dropped;
 pub use selection::Selection;
 pub use shard::Shard;
 pub(crate) use temporary::{is_temporary, temporary_name};
-pub(crate) use walk::changed;
+pub(crate) use walk::{attributes, changed};
 
 use crate::Error;
 use crate::report::Unobserved;
@@ -82,6 +82,8 @@ pub struct PassedOver {
     pub special: u64,
     /// Files and folders that the selection left out.
     pub excluded: u64,
+    /// What has the name of an index, `.cipherloom`.
+    pub index: u64,
     /// Temporary files of runs that were killed: `.cipherloom-` and 16 hexadecimal digits.
     pub leftovers: u64,
 }

@@ -4,6 +4,7 @@ use super::dropped::{Dropped, Process};
 use super::temporary::is_temporary;
 use super::walk::{attributes, empty_tree};
 use super::{Attributes, Directory, Entry, Link, Tree, Unlisted};
+use crate::index::is_reserved;
 use crate::{Error, error::LocationFault};
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -49,6 +50,10 @@ fn add(
 ) -> Result<(), Error> {
     let is_below = file.components().all(|component| matches!(component, Component::Normal(_)));
     let name = file.file_name().filter(|_| is_below).ok_or(LocationFault::OutsideFolder)?.to_owned();
+    if file.iter().any(is_reserved) {
+        tree.passed_over.index += 1;
+        return Ok(());
+    }
     let metadata = look_at(tree, file)?;
     if metadata.is_symlink() {
         let directory = directory(tree, known, file.parent().unwrap_or(Path::new("")))?;

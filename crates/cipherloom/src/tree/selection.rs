@@ -52,7 +52,7 @@ impl Selection {
             && self.shard.is_none_or(|shard| shard.takes(relative))
     }
 
-    pub(super) fn leaves_out(&self, relative: &Path) -> bool {
+    pub(crate) fn leaves_out(&self, relative: &Path) -> bool {
         self.exclude.as_ref().is_some_and(|globs| globs.matches(relative))
     }
 

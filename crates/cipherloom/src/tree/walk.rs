@@ -7,6 +7,7 @@ use super::temporary::is_temporary;
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
 use crate::engine::Workers;
+use crate::index::is_reserved;
 use crate::location::split;
 use crate::report::{Observer, Unobserved};
 use std::ffi::{OsStr, OsString};
@@ -255,6 +256,8 @@ enum Found {
     Link(OsString),
     Special,
     Leftover,
+    /// The tree's index.
+    Index,
     Excluded,
     /// Its attributes could not be read.
     Unread(PathBuf, io::Error),
@@ -282,6 +285,7 @@ fn find(
         }
     }
     match kind {
+        _ if is_reserved(&name) => Found::Index,
         Kind::Link => Found::Link(name),
         Kind::Regular if is_temporary(&name) => Found::Leftover,
         Kind::Special => Found::Special,
@@ -305,6 +309,7 @@ impl Tree {
             Found::Link(name) => self.links.push(Link { directory, name }),
             Found::Special => self.passed_over.special += 1,
             Found::Leftover => self.passed_over.leftovers += 1,
+            Found::Index => self.passed_over.index += 1,
             Found::Excluded => self.passed_over.excluded += 1,
             Found::Unread(path, error) => {
                 let (path, error) = (self.root.join(path), Error::io("read the attributes", error));

@@ -38,6 +38,7 @@ pub fn find(named: &[PathBuf], out: &Path) -> Result<FoundPublications, Error> {
         if !tree.is_single_file && lies_in(out, named_path) {
             return Err(Error::NestedOutput.at(named_path));
         }
+        found.passed_over += tree.passed_over.index;
         for entry in &tree.entries {
             let (path, folder, root) = if tree.is_single_file {
                 (named_path.clone(), PathBuf::new(), None)

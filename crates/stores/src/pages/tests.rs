@@ -1,9 +1,12 @@
 //! Listings of a million objects that nobody has: how far listing runs ahead, and what it makes of folders' markers.
 
 use super::*;
-use crate::place::Access;
+use crate::inventory::Inventory;
+use crate::job::StoreJob;
+use crate::place::{Access, Kind, Place};
 use async_trait::async_trait;
-use cipherloom::internal::location::Scheme;
+use cipherloom::internal::{Job, Work, location::Scheme};
+use cipherloom::report::Unobserved;
 use object_store::path::Path as Key;
 use object_store::{ListResult, Result};
 use tokio::sync::mpsc;
@@ -132,4 +135,58 @@ fn markers_of_folders_are_left_out_and_empty_objects_are_not() {
     }
     passed.extend(markers.held.iter().map(|meta| meta.location.to_string()));
     assert_eq!(passed, ["a!", "a-b", "a/x", "b", "c/d/e", "f"]);
+}
+
+/// A bucket with these objects below `in`.
+struct Fixed(&'static [&'static str]);
+
+#[async_trait]
+impl PaginatedListStore for Fixed {
+    async fn list_paginated(
+        &self,
+        prefix: Option<&str>,
+        options: PaginatedListOptions,
+    ) -> Result<PaginatedListResult> {
+        let mut result = ListResult {
+            common_prefixes: Vec::new(),
+            objects: Vec::new(),
+            extensions: http::Extensions::default(),
+        };
+        let prefix = prefix.unwrap();
+        for below in self.0.iter().filter_map(|key| key.strip_prefix(prefix)) {
+            match below.split_once('/').filter(|_| options.delimiter.is_some()) {
+                Some((folder, _)) => result.common_prefixes.push(Key::from(format!("{prefix}{folder}"))),
+                None => result.objects.push(meta(&format!("{prefix}{below}"), 1)),
+            }
+        }
+        Ok(PaginatedListResult { result, page_token: None })
+    }
+}
+
+/// An index that was copied to a bucket would be missing from what a run makes, so the run fails.
+#[test]
+fn what_has_the_name_of_an_index_is_not_left_out_silently() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |objects, work, exclude: &[String]| {
+        let bucket = Bucket::open(Scheme::S3, "bucket", Key::from("in"), Access::default()).unwrap();
+        let bucket = Arc::new(Bucket { pager: Pager(Arc::new(Fixed(objects))), ..bucket });
+        let selection = Selection::new(&[], exclude).unwrap();
+        let runtime = crate::runtime::runtime().unwrap();
+        let pages = runtime.block_on(Pages::open(Arc::clone(&bucket), selection)).unwrap();
+        let place = Place(Kind::Bucket { bucket, is_prefix: true });
+        let inventory = Inventory { place, listing: Arc::default(), pages: Some(Arc::new(pages)) };
+        let destination = folder.path().join("out");
+        let job = StoreJob::open(Job::new(work, Some(destination)), Access::default()).unwrap();
+        let report = job.run(&inventory, &Unobserved).unwrap();
+        (report.failed, inventory.passed_over())
+    };
+    for objects in
+        [&["in/.cipherloom/index/root", "in/.Cipherloom/x"][..], &["in/a/.cipherloom/x", "in/.cipherloom"]]
+    {
+        let (failed, passed_over) = run(objects, Work::Copy, &[]);
+        assert_eq!((failed, passed_over.index), (1, 2));
+        let exclude = [".cipherloom".to_owned(), ".Cipherloom".to_owned()];
+        let (failed, passed_over) = run(objects, Work::Copy, &exclude);
+        assert_eq!((failed, passed_over.index, passed_over.excluded), (0, 0, 2));
+    }
 }

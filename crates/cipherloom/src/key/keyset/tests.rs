@@ -68,7 +68,7 @@ fn the_json_has_the_shape_that_tink_writes() {
 #[test]
 fn the_primary_comes_first_and_only_enabled_keys_open() {
     let keyset = parse(&sample()).unwrap();
-    let protections: Vec<_> = keyset.enabled().map(|key| key.protection).collect();
+    let protections: Vec<_> = keyset.enabled().map(|(_, key)| key.protection).collect();
     assert_eq!(protections.len(), 2);
     assert_eq!(protections[0], Protection::Gcm);
     assert_eq!(keyset.primary().segment_size, 4096);

@@ -16,7 +16,7 @@ use crate::pipeline::job::{Existing, IfExists};
 use naming::{FileSystem, Naming};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, openat, openat2,
-    readlinkat, renameat, statat, symlinkat,
+    readlinkat, renameat, statat, symlinkat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::geteuid;
@@ -223,6 +223,12 @@ impl Target {
             .map_err(|errno| Error::io("replace the link", errno.into()))?;
         temporary.forget();
         Ok(true)
+    }
+
+    /// Removes the file of this name.
+    pub(crate) fn remove_file(&self, name: &OsStr) -> Result<(), Error> {
+        unlinkat(&self.folder, name, AtFlags::empty())
+            .map_err(|errno| Error::io("remove the file", errno.into()))
     }
 
     /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is

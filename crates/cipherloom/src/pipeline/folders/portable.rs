@@ -221,6 +221,15 @@ impl Target {
         }
     }
 
+    /// Removes the file of this name.
+    #[cfg_attr(
+        target_os = "linux",
+        allow(dead_code, reason = "only indexes ask, and on Linux they do so by handle")
+    )]
+    pub(crate) fn remove_file(&self, name: &OsStr) -> Result<(), Error> {
+        fs::remove_file(self.0.join(name)).map_err(|error| Error::io("remove the file", error))
+    }
+
     /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is
     /// to be durable, the names in it on stable storage. False if the file system did not take permissions or time.
     #[cfg(unix)]

@@ -1,0 +1,132 @@
+//! What can be wrong with a tree's index, and what an index finds wrong with its tree.
+
+use std::path::PathBuf;
+
+/// What is wrong with the index of an encrypted tree, or with a file as the index describes it.
+///
+/// ```
+/// # let scratch = tempfile::tempdir().unwrap();
+/// # std::env::set_current_dir(scratch.path()).unwrap();
+/// # std::fs::create_dir("books").unwrap();
+/// # std::fs::write("books/one.txt", "It was a bright cold day in April.").unwrap();
+/// use cipherloom::error::{Error, IndexFault};
+/// use cipherloom::key::{Keyset, Template};
+///
+/// let (keyset, other) = (Keyset::generate(Template::default())?, Keyset::generate(Template::default())?);
+/// cipherloom::encrypt("books", "sealed").key(&keyset).index(true).run()?;
+/// let error = cipherloom::encrypt("books", "sealed").key(&other).allow_mixed_keys(true).index(true).run().unwrap_err();
+/// assert!(matches!(error.without_path(), Error::Index(IndexFault::NotOpened)));
+/// # Ok::<(), cipherloom::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexFault {
+    /// There is no index, and one is needed.
+    #[error("the tree has no index")]
+    Absent,
+    /// There is no index that could follow the generation that the anchor knows.
+    #[error("the tree's index was removed: the anchor knows generation {0}")]
+    Removed(u64),
+    /// No key opens the index's root: the key is another one, or the root was changed.
+    #[error("no key opens the tree's index: the key is another one, or the index is damaged")]
+    NotOpened,
+    /// A file of the index is missing or is not the one that belongs to it.
+    #[error("the tree's index is damaged: {0}")]
+    Damaged(&'static str),
+    /// Something else is where a file or folder of the index should be.
+    #[error("a symbolic link or special file in place of the tree's index; it is not followed")]
+    NotAFile,
+    /// Another process has the index open for writing, or has it open at all and this one wants to write.
+    #[error("another process is using the tree's index")]
+    InUse,
+    /// A source has an entry under the name of indexes, or an output would have it.
+    #[error("the name {name} is reserved for indexes")]
+    Reserved {
+        /// The name, `.cipherloom`.
+        name: &'static str,
+    },
+    /// An index is to be made of the files, and there is one.
+    #[error("the tree has an index already")]
+    Present,
+    /// A job re-keys a tree that has an index.
+    #[error("the tree has an index, which re-keying does not carry over")]
+    NotCarried,
+    /// The format or the shape of the job has no index.
+    #[error("an index needs {0}")]
+    Unsupported(&'static str),
+    /// The anchor knows a later generation of the tree.
+    #[error(
+        "the tree was rolled back: its index is of generation {found}, and the anchor knows generation {known}"
+    )]
+    RolledBack {
+        /// The generation of the index.
+        found: u64,
+        /// The one that the anchor recorded.
+        known: u64,
+    },
+    /// The index has the anchor's generation, or the next one, and another history.
+    #[error("the tree has another history than the anchor recorded, from generation {0} on")]
+    Forked(u64),
+    /// The anchor is of another tree.
+    #[error("the tree is another one than the anchor recorded")]
+    OtherTree,
+    /// The anchor file is none.
+    #[error("this is not an anchor file")]
+    NotAnAnchor,
+    /// The index lists a file, folder or link that is not there.
+    #[error("missing: the index lists it")]
+    Missing,
+    /// Something is there that the index does not list.
+    #[error("{}", describe_extra(of.as_ref()))]
+    Extra {
+        /// Where the index lists a file with this very content.
+        of: Option<PathBuf>,
+    },
+    /// Another file, folder or link is there than the index lists.
+    #[error("{}", describe_replaced(by.as_ref()))]
+    Replaced {
+        /// Where the index lists a file with this very content.
+        by: Option<PathBuf>,
+    },
+}
+
+fn describe_extra(of: Option<&PathBuf>) -> String {
+    match of {
+        Some(path) => format!("moved or copied: the index lists this file as {}", super::escape::path(path)),
+        None => "extra: the index does not list it".to_owned(),
+    }
+}
+
+fn describe_replaced(by: Option<&PathBuf>) -> String {
+    match by {
+        Some(path) => format!("swapped: the index lists this file as {}", super::escape::path(path)),
+        None => "replaced: it is not what the index lists".to_owned(),
+    }
+}
+
+impl IndexFault {
+    /// True if it shows that something was changed or damaged, and not only that the tree and its index list different files.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            IndexFault::NotOpened
+            | IndexFault::Damaged(_)
+            | IndexFault::Removed(_)
+            | IndexFault::RolledBack { .. }
+            | IndexFault::Forked(_)
+            | IndexFault::OtherTree
+            | IndexFault::Extra { of: Some(_) }
+            | IndexFault::Replaced { .. } => true,
+            IndexFault::Absent
+            | IndexFault::NotAFile
+            | IndexFault::InUse
+            | IndexFault::Reserved { .. }
+            | IndexFault::Present
+            | IndexFault::NotCarried
+            | IndexFault::Unsupported(_)
+            | IndexFault::NotAnAnchor
+            | IndexFault::Missing
+            | IndexFault::Extra { of: None } => false,
+        }
+    }
+}

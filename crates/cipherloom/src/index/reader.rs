@@ -1,0 +1,136 @@
+//! Reads an index, one part at a time.
+
+use super::entry::{IndexEntry, Malformed};
+use super::folder::{IndexFolder, PREVIOUS, ROOT, part_path};
+use super::part::{PART_LIMIT, PartRecords};
+use super::root::{Digest, PartReference, ROOT_LIMIT, Root};
+use super::sealed::{self, digest, file_limit};
+use crate::Error;
+use crate::error::IndexFault;
+use crate::format::Format;
+use std::cmp::Ordering;
+use std::path::Path;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// A tree's index, whose root a key has opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Index {
+    pub(super) folder: Arc<IndexFolder>,
+    format: Format,
+    root: Root,
+    /// SHA-256 of the root's file.
+    digest: Digest,
+}
+
+impl Index {
+    /// Opens the index of the tree in this folder; `None` if it has none.
+    ///
+    /// # Errors
+    /// [`IndexFault::NotOpened`], [`IndexFault::InUse`], [`IndexFault::NotAFile`]; [`Error::Io`].
+    pub(crate) fn open(tree: &Path, format: &Format) -> Result<Option<Index>, Error> {
+        let Some(folder) = IndexFolder::for_reading(tree)? else { return Ok(None) };
+        Index::in_folder(Arc::new(folder), format).map(|index| index.map(|(index, _)| index))
+    }
+
+    /// The newest generation, with the content of its root's file; `None` if there is none.
+    pub(super) fn in_folder(
+        folder: Arc<IndexFolder>,
+        format: &Format,
+    ) -> Result<Option<(Index, Vec<u8>)>, Error> {
+        format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
+        let Some(file) = folder.read(Path::new(ROOT), file_limit(ROOT_LIMIT))? else {
+            return match folder.read(Path::new(PREVIOUS), file_limit(ROOT_LIMIT))? {
+                Some(_) => {
+                    Err(Error::from(IndexFault::Damaged("its root is missing")).at(&folder.path(ROOT)))
+                }
+                None => Ok(None),
+            };
+        };
+        let opened = sealed::open(format, sealed::ROOT, &file)
+            .and_then(|root| Root::read(&root).map_err(|Malformed| IndexFault::Damaged("its root").into()));
+        let root = opened.map_err(|error| error.at(&folder.path(ROOT)))?;
+        let index = Index { folder, format: format.clone(), root, digest: digest(&file) };
+        Ok(Some((index, file)))
+    }
+
+    pub(crate) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    pub(crate) fn digest(&self) -> &Digest {
+        &self.digest
+    }
+
+    /// All entries, in the index's order.
+    pub(crate) fn entries(&self) -> Entries {
+        let parts = self.root.parts.clone().into_iter();
+        let (folder, format) = (Arc::clone(&self.folder), self.format.clone());
+        Entries { folder, format, parts, open: None, last: None }
+    }
+}
+
+/// Goes through an index; only what is authentic and in order comes out. An error is the last item.
+#[derive(Debug)]
+pub(crate) struct Entries {
+    folder: Arc<IndexFolder>,
+    format: Format,
+    parts: std::vec::IntoIter<PartReference>,
+    /// The part that is being read, and how many entries it still has.
+    open: Option<(PartRecords<Zeroizing<Vec<u8>>>, u32)>,
+    last: Option<IndexEntry>,
+}
+
+impl Entries {
+    fn advance(&mut self) -> Result<Option<IndexEntry>, Error> {
+        let malformed = || Error::from(IndexFault::Damaged("a part's entries"));
+        loop {
+            if let Some((records, left)) = &mut self.open {
+                match (records.next().map_err(|Malformed| malformed())?, *left) {
+                    (Some(entry), 1..) => {
+                        *left -= 1;
+                        let follows = |last: &IndexEntry| last.order(&entry) == Ordering::Less;
+                        if !self.last.as_ref().is_none_or(follows) {
+                            return Err(malformed());
+                        }
+                        self.last = Some(entry.clone());
+                        return Ok(Some(entry));
+                    }
+                    (None, 0) => self.open = None,
+                    _ => return Err(malformed()),
+                }
+            }
+            let Some(part) = self.parts.next() else { return Ok(None) };
+            let plaintext = self.read(&part)?;
+            let records = PartRecords::new(plaintext).map_err(|Malformed| malformed())?;
+            self.open = Some((records, part.entries));
+        }
+    }
+
+    /// Reads a part, of which nothing is used before all of it is what the root says.
+    fn read(&self, part: &PartReference) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let path = part_path(&part.name);
+        let open = || {
+            let limit = u64::from(part.len).min(file_limit(PART_LIMIT));
+            let missing = || Error::from(IndexFault::Damaged("a part is missing"));
+            let file = self.folder.read(&path, limit)?.ok_or_else(missing)?;
+            if file.len() as u64 != u64::from(part.len) || digest(&file) != part.name {
+                return Err(IndexFault::Damaged("a part is not the one that was written").into());
+            }
+            sealed::open(&self.format, sealed::PART, &file)
+        };
+        open().map_err(|error| error.at(&self.folder.path(&path.to_string_lossy())))
+    }
+}
+
+impl Iterator for Entries {
+    type Item = Result<IndexEntry, Error>;
+
+    fn next(&mut self) -> Option<Result<IndexEntry, Error>> {
+        let next = self.advance();
+        if !matches!(next, Ok(Some(_))) {
+            (self.open, self.parts) = (None, Vec::new().into_iter());
+        }
+        next.transpose()
+    }
+}

@@ -1,0 +1,209 @@
+//! Writes a generation of an index: its parts as they become complete, then the root.
+
+use super::anchor::Anchor;
+use super::entry::{Defaults, IndexEntry, is_path, split};
+use super::folder::{IndexFolder, PREVIOUS, ROOT, part_path};
+use super::part::{PART_LIMIT, PartBuilder};
+use super::reader::Index;
+use super::root::{Digest, PartReference, ROOT_LIMIT, Root};
+use super::sealed::{self, digest, file_limit, seal};
+use crate::Error;
+use crate::error::IndexFault;
+use crate::format::Format;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A generation that is being written. Dropped before [`IndexWriter::finish`], it leaves the one before in force.
+#[derive(Debug)]
+pub(crate) struct IndexWriter {
+    folder: Arc<IndexFolder>,
+    format: Format,
+    key_id: u32,
+    previous: Option<(Index, Vec<u8>)>,
+    /// Whether there is an index that was not opened.
+    replaces_unopened: bool,
+    anchor: Option<Anchor>,
+    /// Parts of the generation before, by their content.
+    known: HashMap<Digest, PartReference>,
+    builder: PartBuilder,
+    /// The last entry's path.
+    last: Vec<u8>,
+    parts: Vec<PartReference>,
+}
+
+/// Which index may be replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Replacing {
+    /// None.
+    Nothing,
+    /// One that the key opens; the new one is its next generation.
+    Opened,
+    /// Any; one that the key does not open ends with its tree's identifier.
+    Any,
+}
+
+impl IndexWriter {
+    /// Locks the index of the tree in the folder `tree`, and opens the generation that there is. `format` seals the new one.
+    ///
+    /// # Errors
+    /// As [`Index::open`]; [`IndexFault::Present`]; [`IndexFault::Unsupported`] for a format without keysets; what
+    /// [`Anchor::check`] says.
+    pub(crate) fn begin(
+        tree: &Path,
+        format: &Format,
+        suffix: &[u8],
+        replacing: Replacing,
+        anchor: Option<&Path>,
+    ) -> Result<IndexWriter, Error> {
+        let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
+        let folder = Arc::new(IndexFolder::for_writing(tree)?);
+        let (previous, replaces_unopened) = match Index::in_folder(Arc::clone(&folder), format) {
+            Err(error) if replacing == Replacing::Any && is_unreadable(&error) => (None, true),
+            previous => (previous?, false),
+        };
+        if replacing == Replacing::Nothing && previous.is_some() {
+            return Err(Error::from(IndexFault::Present).at(&folder.path(ROOT)));
+        }
+        let anchor = anchor.map(Anchor::read).transpose()?;
+        if let Some(anchor) = &anchor {
+            // Whoever replaces an index that no key opens begins another anchor, too.
+            anchor.check(previous.as_ref().map(|(index, _)| index))?;
+        }
+        let parts = previous.iter().flat_map(|(index, _)| &index.root().parts);
+        let known = parts.filter(|part| part.key_id == key_id).map(|part| (part.content, *part)).collect();
+        let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id });
+        Ok(IndexWriter {
+            folder,
+            format: format.clone(),
+            key_id,
+            previous,
+            replaces_unopened,
+            anchor,
+            known,
+            builder,
+            last: Vec::new(),
+            parts: Vec::new(),
+        })
+    }
+
+    /// The generation before, if there is one.
+    pub(crate) fn previous(&self) -> Option<&Index> {
+        self.previous.as_ref().map(|(index, _)| index)
+    }
+
+    /// Adds an entry. They come in the index's order.
+    pub(crate) fn push(&mut self, entry: &IndexEntry) -> Result<(), Error> {
+        let follows = self.last.is_empty() || split(&self.last) < split(&entry.path);
+        if !(is_path(&entry.path) && follows) {
+            return Err(Error::internal("an index's entries are not paths in their order"));
+        }
+        self.last.clone_from(&entry.path);
+        let mut end =
+            End { folder: &self.folder, format: &self.format, key_id: self.key_id, known: &self.known };
+        self.builder.push(entry, |bytes, entries| end.part(bytes, entries, &mut self.parts))
+    }
+
+    /// Writes the root, from which on the new generation is in force, and removes what only earlier ones had.
+    pub(crate) fn finish(mut self) -> Result<Root, Error> {
+        let mut end =
+            End { folder: &self.folder, format: &self.format, key_id: self.key_id, known: &self.known };
+        self.builder.end(|bytes, entries| end.part(bytes, entries, &mut self.parts))?;
+        let before = self.previous.as_ref().map(|(index, _)| index);
+        let mut tree = [0; 16];
+        match before {
+            Some(index) => tree = index.root().tree,
+            None => getrandom::fill(&mut tree).map_err(Error::Random)?,
+        }
+        let root = Root {
+            tree,
+            generation: before.map_or(0, |index| index.root().generation) + 1,
+            time: now(),
+            previous: before.map_or(Digest::default(), |index| *index.digest()),
+            parts: self.parts,
+        };
+        let mut plaintext = root.write();
+        if plaintext.len() > ROOT_LIMIT {
+            return Err(IndexFault::Unsupported("fewer entries").into());
+        }
+        let file = seal_for_readers(&self.format, sealed::ROOT, &mut plaintext, ROOT_LIMIT)?;
+        self.folder.sync()?;
+        let mut kept: HashSet<Digest> = root.parts.iter().map(|part| part.name).collect();
+        if let Some((index, file)) = &self.previous {
+            self.folder.write(Path::new(PREVIOUS), file)?;
+            kept.extend(index.root().parts.iter().map(|part| part.name));
+        }
+        self.folder.write(Path::new(ROOT), &file)?;
+        self.folder.sync()?;
+        // Another key may open what this one did not.
+        if !self.replaces_unopened {
+            self.folder.remove_other_parts(&kept);
+        }
+        if let Some(anchor) = self.anchor {
+            anchor.write(&root, &digest(&file))?;
+        }
+        Ok(root)
+    }
+}
+
+/// How a part is written.
+struct End<'w> {
+    folder: &'w IndexFolder,
+    format: &'w Format,
+    key_id: u32,
+    known: &'w HashMap<Digest, PartReference>,
+}
+
+impl End<'_> {
+    fn part(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        entries: u32,
+        parts: &mut Vec<PartReference>,
+    ) -> Result<(), Error> {
+        let content = digest(bytes);
+        // What the generation before has need not be written again, if it is there.
+        if let Some(known) = self.known.get(&content)
+            && self
+                .folder
+                .read(&part_path(&known.name), u64::from(known.len))
+                .ok()
+                .flatten()
+                .is_some_and(|file| digest(&file) == known.name)
+        {
+            parts.push(*known);
+            return Ok(());
+        }
+        let file = seal_for_readers(self.format, sealed::PART, bytes, PART_LIMIT)?;
+        let name = digest(&file);
+        self.folder.write(&part_path(&name), &file)?;
+        let len = u32::try_from(file.len()).map_err(|_| Error::internal("a part of an index is too long"))?;
+        parts.push(PartReference { name, len, content, key_id: self.key_id, entries });
+        Ok(())
+    }
+}
+
+/// Seals a file of the index, unless it becomes longer than what readers take. `limit`: the most bytes of its plaintext.
+pub(super) fn seal_for_readers(
+    format: &Format,
+    label: &[u8],
+    plaintext: &mut Vec<u8>,
+    limit: usize,
+) -> Result<Vec<u8>, Error> {
+    let file = seal(format, label, plaintext)?;
+    if file.len() as u64 > file_limit(limit) {
+        return Err(IndexFault::Unsupported("a key with larger segments").into());
+    }
+    Ok(file)
+}
+
+/// Whether an index that cannot be read for this reason may be replaced by one that is made from the files.
+fn is_unreadable(error: &Error) -> bool {
+    matches!(error.without_path(), Error::Index(IndexFault::NotOpened | IndexFault::Damaged(_)))
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
+}

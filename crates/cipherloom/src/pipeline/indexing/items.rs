@@ -1,0 +1,144 @@
+//! What a tree holds, in the order of an index.
+
+use crate::index::Moment;
+use crate::pipeline::job::Job;
+use crate::tree::{Attributes, Tree};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::path::{Component, Path};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Whose names are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Those of the tree.
+    Source,
+    /// Those that a job gives to its outputs.
+    Output,
+}
+
+/// A folder, file or link of a tree, by its index there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Item {
+    Folder(u32),
+    File(u32),
+    Link(u32),
+}
+
+/// All items of a tree but its root, with their paths.
+pub(super) struct Items<'t> {
+    tree: &'t Tree,
+    place: Place,
+    /// What the names of files get behind them.
+    suffix: &'t [u8],
+    /// The folders' paths, with `/` between names.
+    folders: Vec<Vec<u8>>,
+    sorted: std::vec::IntoIter<Item>,
+}
+
+impl<'t> Items<'t> {
+    pub(super) fn sorted(tree: &'t Tree, job: &'t Job, place: Place) -> Items<'t> {
+        let suffix = if place == Place::Output { job.suffix.as_encoded_bytes() } else { &[] };
+        let folders: Vec<Vec<u8>> = tree.directories.iter().map(|folder| bytes_of(&folder.path)).collect();
+        let mut by_path: Vec<usize> = (0..folders.len()).collect();
+        by_path.sort_unstable_by_key(|folder| &folders[*folder]);
+        let ranks: HashMap<&[u8], usize> =
+            by_path.iter().enumerate().map(|(rank, folder)| (&*folders[*folder], rank)).collect();
+        let rank_of = |folder: u32| ranks[&*folders[folder as usize]];
+        let key = |item: &Item| match *item {
+            Item::Folder(folder) => {
+                let (parent, name) = crate::index::split(&folders[folder as usize]);
+                (ranks.get(parent).copied().unwrap_or(0), name, &[][..])
+            }
+            Item::File(file) => {
+                let entry = &tree.entries[file as usize];
+                (rank_of(entry.directory), entry.name.as_encoded_bytes(), suffix)
+            }
+            Item::Link(link) => {
+                let link = &tree.links[link as usize];
+                (rank_of(link.directory), link.name.as_encoded_bytes(), &[][..])
+            }
+        };
+        let order = |one: &Item, other: &Item| -> Ordering {
+            let ((rank, name, end), (other_rank, other_name, other_end)) = (key(one), key(other));
+            let by_name = || match (end, other_end) {
+                ([], []) => name.cmp(other_name),
+                _ => name.iter().chain(end).cmp(other_name.iter().chain(other_end)),
+            };
+            rank.cmp(&other_rank).then_with(by_name)
+        };
+        let count = |len: usize| 0..u32::try_from(len).expect("fewer than 2^32 items fit into memory");
+        let mut sorted: Vec<Item> = count(tree.entries.len()).map(Item::File).collect();
+        sorted.extend(count(folders.len()).skip(1).map(Item::Folder));
+        sorted.extend(count(tree.links.len()).map(Item::Link));
+        sorted.sort_unstable_by(order);
+        Items { tree, place, suffix, sorted: sorted.into_iter(), folders }
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.place
+    }
+}
+
+impl Iterator for Items<'_> {
+    type Item = (Item, Vec<u8>);
+
+    fn next(&mut self) -> Option<(Item, Vec<u8>)> {
+        let item = self.sorted.next()?;
+        let (folder, name, suffix) = match item {
+            Item::Folder(folder) => return Some((item, self.folders[folder as usize].clone())),
+            Item::File(file) => {
+                let entry = &self.tree.entries[file as usize];
+                (entry.directory, &entry.name, self.suffix)
+            }
+            Item::Link(link) => {
+                let link = &self.tree.links[link as usize];
+                (link.directory, &link.name, &[][..])
+            }
+        };
+        let mut path = self.folders[folder as usize].clone();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(name.as_encoded_bytes());
+        path.extend_from_slice(suffix);
+        Some((item, path))
+    }
+}
+
+/// A relative path with `/` between its names, on every system.
+fn bytes_of(path: &Path) -> Vec<u8> {
+    let names = path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.as_encoded_bytes()),
+        _ => None,
+    });
+    names.collect::<Vec<_>>().join(&b'/')
+}
+
+/// The permission bits of a file or folder.
+#[cfg(unix)]
+pub(super) fn mode(attributes: &Attributes) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&attributes.permissions) & 0o7777
+}
+
+/// What comes nearest to the permission bits of a file or folder.
+#[cfg(not(unix))]
+pub(super) fn mode(attributes: &Attributes) -> u32 {
+    if attributes.permissions.readonly() { 0o444 } else { 0o644 }
+}
+
+/// When a file or folder was changed.
+pub(super) fn moment(attributes: &Attributes) -> Option<Moment> {
+    let modified: SystemTime = attributes.modified?;
+    match modified.duration_since(UNIX_EPOCH) {
+        Ok(since) => Some((i64::try_from(since.as_secs()).ok()?, since.subsec_nanos())),
+        Err(before) => {
+            let before = before.duration();
+            let seconds = -i64::try_from(before.as_secs()).ok()?;
+            match before.subsec_nanos() {
+                0 => Some((seconds, 0)),
+                nanoseconds => Some((seconds - 1, 1_000_000_000 - nanoseconds)),
+            }
+        }
+    }
+}

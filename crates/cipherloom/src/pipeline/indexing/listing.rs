@@ -1,0 +1,99 @@
+//! What a tree's index lists, for those who want to see it or a part of the tree.
+
+use crate::Error;
+use crate::error::IndexFault;
+use crate::format::Format;
+use crate::index::{Anchor, Index, IndexEntry, IndexKind, path_of};
+use crate::report::{IndexReport, ListedEntry, ListedKind};
+use crate::tree::{Selection, Tree};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::Path;
+
+/// The index of the encrypted tree in the folder `root`, and all that it lists, in its order. An error is the last item. `anchor`:
+/// the file that remembers the tree's newest generation, with which it is compared.
+///
+/// # Errors
+/// [`Error::Index`] if there is no index, or it cannot be used, or `root` is no folder; [`Error::Io`].
+pub fn list_index(
+    root: &Path,
+    format: &Format,
+    anchor: Option<&Path>,
+) -> Result<(IndexReport, impl Iterator<Item = Result<ListedEntry, Error>> + use<>), Error> {
+    let found = fs::metadata(root).map_err(|error| Error::io("read the source", error).at(root))?;
+    if !found.is_dir() {
+        return Err(Error::from(IndexFault::Unsupported("a folder, not a single file")).at(root));
+    }
+    let index = Index::open(root, format)?;
+    if let Some(anchor) = anchor {
+        Anchor::read(anchor)?.check(index.as_ref()).map_err(|error| error.at(root))?;
+    }
+    let index = index.ok_or_else(|| Error::from(IndexFault::Absent).at(root))?;
+    let entries = index.entries().map(|entry| entry.and_then(|entry| listed(&entry)));
+    Ok((super::report_of(index.root()), entries))
+}
+
+fn listed(entry: &IndexEntry) -> Result<ListedEntry, Error> {
+    let mut listed = ListedEntry {
+        path: path_of(entry.plaintext_path())?,
+        encrypted_path: path_of(&entry.path)?,
+        kind: ListedKind::Folder,
+        size: 0,
+        encrypted_size: 0,
+        mode: None,
+        modified: None,
+        target: None,
+        key_id: None,
+    };
+    match &entry.kind {
+        IndexKind::Folder { mode, modified } => (listed.mode, listed.modified) = (Some(*mode), *modified),
+        IndexKind::Link { target } => {
+            (listed.kind, listed.target) = (ListedKind::Link, Some(path_of(target)?));
+        }
+        IndexKind::File(file) => {
+            listed.kind = ListedKind::File;
+            (listed.size, listed.encrypted_size) = (file.size, file.ciphertext_len);
+            (listed.mode, listed.modified) = (Some(file.mode), file.modified);
+            listed.key_id = Some(file.key_id);
+        }
+    }
+    Ok(listed)
+}
+
+/// The files of an encrypted tree that its index lists and whose plaintexts' paths are taken: a tree of those that are there, how
+/// many are listed, and the suffix that encryption added to their names. `suffix`: only those with this one; if empty, any.
+///
+/// # Errors
+/// As [`list_index`]; if they have different suffixes.
+pub fn list_indexed_files(
+    root: &Path,
+    format: &Format,
+    selection: &Selection,
+    suffix: &OsStr,
+    anchor: Option<&Path>,
+) -> Result<(Tree, usize, OsString), Error> {
+    let mut files = Vec::new();
+    let wanted = Some(suffix.to_owned()).filter(|suffix| !suffix.is_empty());
+    let mut suffix = wanted.clone();
+    let (_, entries) = list_index(root, format, anchor)?;
+    for entry in entries {
+        let entry = entry?;
+        if entry.kind != ListedKind::File || !selection.takes(&entry.path) {
+            continue;
+        }
+        let (path, encrypted) = (entry.path.as_os_str().as_encoded_bytes(), entry.encrypted_path.as_os_str());
+        let own = encrypted.as_encoded_bytes().strip_prefix(path);
+        let own = own.ok_or(IndexFault::Unsupported("files that are called as their plaintexts"))?;
+        let own = path_of(own)?.into_os_string();
+        if wanted.as_ref().is_some_and(|wanted| *wanted != own) {
+            continue;
+        }
+        if *suffix.get_or_insert_with(|| own.clone()) != own {
+            let needed = "the suffix of the files to select, for those that match have different ones";
+            return Err(IndexFault::Unsupported(needed).into());
+        }
+        files.push(entry.encrypted_path);
+    }
+    let tree = Tree::named(root, &files, &|| false)?;
+    Ok((tree, files.len(), suffix.unwrap_or_default()))
+}
