@@ -36,13 +36,16 @@ for name in ("one", "two"):
 os.close(os.open(os.fsencode(tree) + b"/not \xff UTF-8", os.O_CREAT | os.O_WRONLY))
 run("encrypt", "tree", "out", "--new-key", "key.json")
 run("encrypt", "tree", "out", "--key", "key.json", "--if-exists", "skip")
+run("encrypt", "tree", "indexed", "--key", "key.json", "--index")
+run("verify", "indexed", "--key", "key.json", "--quick")
+run("list", "indexed", "--key", "key.json")
 run("encrypt", "tree", "out2", "--key", "key.json", "--dry-run", "--verbose")
 with open(folder / "out" / "one", "r+b") as file:
     file.seek(50)
     file.write(b"damage")
 run("verify", "out", "--key", "key.json", code=5)
 run("decrypt", "out", "back", "--key", "key.json", code=5)
-wanted = set(schema["$defs"]["entry"]["properties"]["event"]["enum"]) | {"summary"}
+wanted = set(schema["$defs"]["entry"]["properties"]["event"]["enum"]) | {"entry", "summary"}
 assert seen == wanted, seen
 for damaged in ({"event": "done"}, {"event": "failed", "source": "a", "bytes": 1}, {"event": "summary"}, {"event": "new"}):
     assert not validator.is_valid(damaged), damaged

@@ -16,8 +16,11 @@ pub enum ExitCode {
     Partial = 3,
     /// A key, keyset or passphrase is missing, damaged or wrong.
     Key = 4,
-    /// At least one entry's content is not authentic: damaged, tampered with, truncated, or made with another key.
+    /// At least one entry's content is not authentic: damaged, tampered with, truncated, or made with another key. Or it is not
+    /// the file that the tree's index lists.
     Unauthentic = 5,
+    /// Nothing is damaged, but the tree and its index do not list the same files.
+    Incomplete = 6,
     /// The terminal or session ended (SIGHUP).
     HungUp = 129,
     /// Ctrl-C stopped it (SIGINT).
@@ -28,7 +31,7 @@ pub enum ExitCode {
 
 impl ExitCode {
     /// All codes with their meaning, for the manual page.
-    pub const ALL: [(ExitCode, &'static str); 9] = [
+    pub const ALL: [(ExitCode, &'static str); 10] = [
         (ExitCode::Success, "everything was done, or skipped as asked"),
         (ExitCode::Failure, "nothing was done; the message says why"),
         (ExitCode::Usage, "the arguments make no sense"),
@@ -36,7 +39,11 @@ impl ExitCode {
         (ExitCode::Key, "a key, keyset or passphrase is missing, damaged or wrong"),
         (
             ExitCode::Unauthentic,
-            "at least one entry is not authentic (damaged, tampered with, truncated, or made with another key); others may be done",
+            "at least one entry is not authentic (damaged, tampered with, truncated, or made with another key), or is not the file that the tree's index lists; others may be done",
+        ),
+        (
+            ExitCode::Incomplete,
+            "files that the tree's index lists are missing, or it does not list all that are there; nothing is damaged",
         ),
         (ExitCode::HungUp, "stopped by SIGHUP; completed outputs were kept"),
         (ExitCode::Interrupted, "stopped by Ctrl-C (SIGINT); completed outputs were kept"),
@@ -67,6 +74,9 @@ impl From<ExitCode> for std::process::ExitCode {
 pub fn of_report(summary: &Report) -> ExitCode {
     match summary {
         Report { unauthentic: 1.., .. } => ExitCode::Unauthentic,
+        Report { index: Some(index), failed, .. } if index.is_all_that_failed(*failed) => {
+            ExitCode::Incomplete
+        }
         Report { files, skipped, failed, .. } => of_counts(files + skipped, *failed),
     }
 }
@@ -159,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_table_is_complete_and_in_order() {
-        let (numbered, signals) = ExitCode::ALL.split_at(6);
+        let (numbered, signals) = ExitCode::ALL.split_at(7);
         for (position, (code, _)) in numbered.iter().enumerate() {
             assert_eq!(*code as usize, position);
         }

@@ -2,7 +2,7 @@
 
 use crate::exit_code::CommandError;
 use cipherloom::age::AgeFault;
-use cipherloom::error::{KeyFault, LocationFault, StoreFault};
+use cipherloom::error::{IndexFault, KeyFault, LocationFault, StoreFault};
 use cipherloom::{Error, internal::common_hint};
 use cipherloom_lcp::{Error as LcpError, internal::common_hint as common_lcp_hint, license::LicenseFault};
 use std::borrow::Cow;
@@ -20,6 +20,7 @@ pub fn of_chain(error: &anyhow::Error) -> Option<Cow<'static, str>> {
 pub fn hint(error: &Error) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match error.without_path() {
         Error::Age(fault) => return age_hint(fault),
+        Error::Index(fault) => return index_hint(fault),
         Error::Location(LocationFault::SpecialFile) => "give `-` as DST and redirect standard output there",
         Error::Location(LocationFault::NotSingle) => "name a folder as DST",
         Error::Location(LocationFault::StreamWithoutName) => {
@@ -76,6 +77,40 @@ pub fn hint(error: &Error) -> Option<Cow<'static, str>> {
         Error::KeyOpensNothing { .. } => "check the key, the context and whether paths are bound",
         Error::Stopped => "run again with --if-exists skip to continue",
         _ => return common_hint(error),
+    }))
+}
+
+fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
+    Some(Cow::Borrowed(match fault {
+        IndexFault::Absent => "`cipherloom index` makes one, and so does `cipherloom encrypt --index`",
+        IndexFault::Removed(_) => {
+            "fetch the tree from a backup; if you removed its index yourself, choose another --anchor"
+        }
+        IndexFault::NotOpened => {
+            "give the keyset of the run that wrote it; if that is lost, or the index is damaged, `cipherloom index --replace` \
+             makes a new one of the files"
+        }
+        IndexFault::Damaged(_) => "`cipherloom index --replace` makes a new one of the files",
+        IndexFault::NotAFile => "something else than cipherloom put it there: look at it, and remove it",
+        IndexFault::InUse => "wait until the other run has ended",
+        IndexFault::Reserved { .. } => {
+            "--exclude .cipherloom leaves it out of what is encrypted; an output needs another name"
+        }
+        IndexFault::Present => {
+            "`cipherloom encrypt --index` updates it, and `cipherloom verify` compares the files with it; `cipherloom index \
+             --replace` makes a new one of what is there"
+        }
+        IndexFault::NotCarried => {
+            "verify it first, then leave the index out with --exclude .cipherloom, and make a new one with `cipherloom index \
+             --replace`"
+        }
+        IndexFault::Replaced { by: None } => {
+            "if a run without --index replaced it: `cipherloom encrypt --index --if-exists overwrite` lists it, and so does \
+             `cipherloom index --replace`"
+        }
+        IndexFault::NotAnAnchor => "choose another --anchor",
+        IndexFault::OtherTree => "check DST, and --anchor",
+        _ => return None,
     }))
 }
 

@@ -154,6 +154,21 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A moment in seconds since 1970, as `2026-11-04T00:08:15Z`.
+pub fn utc(seconds: i64) -> String {
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Years begin in March here, so that the day of a leap year comes last; eras of 400 years have the same days.
+    let day = days + 719_468;
+    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let (day, month) = (day - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = 400 * era + year + i64::from(month <= 2);
+    let (hour, minute) = (second / 3600, second / 60 % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{:02}Z", second % 60)
+}
+
 /// How much was processed in which time: `2.0 KiB in 500.0 ms (4.0 KiB/s)`.
 pub fn pace(bytes: u64, seconds: f64) -> String {
     let rate = size((bytes as f64 / seconds.max(1e-9)) as u64);
@@ -186,6 +201,15 @@ mod tests {
         assert_eq!(rate(59_900_000.0), "57.1 MiB/s");
         assert_eq!(rate(871e6), "831 MiB/s");
         assert_eq!(rate(16.25e9), "15.1 GiB/s");
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_827_696, "2000-02-29T12:34:56Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+            (4_107_542_399, "2100-02-28T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(utc(seconds), text);
+        }
         assert_eq!(duration(0.000_42), "420 µs");
         assert_eq!(duration(0.0123), "12.3 ms");
         assert_eq!(duration(61.0), "61.00 s");

@@ -7,8 +7,8 @@ use crate::progress::{Found, Progress};
 use crate::repeats::Repeats;
 use cipherloom::{
     Links, Observer, Report,
-    internal::{Dropped, Job, PassedOver, Tree},
-    report::{Event, Outcome},
+    internal::{Dropped, IndexMode, Job, PassedOver, Tree},
+    report::{Event, IndexReport, Outcome},
 };
 use serde::Serialize;
 use std::borrow::Cow;
@@ -200,6 +200,14 @@ pub struct RunSummary {
     #[serde(skip)]
     in_place: bool,
     leftovers_passed_over: u64,
+    /// What the run was to do with the tree's index.
+    #[serde(skip)]
+    index_mode: Option<IndexMode>,
+    /// Whether the run was to write an index and did not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    index_not_written: bool,
+    /// What has the name of an index or is below it; not the index of the tree itself.
+    index_passed_over: u64,
     /// How to keep links, if an option does.
     #[serde(skip)]
     links_hint: &'static str,
@@ -217,8 +225,14 @@ impl RunSummary {
             // Reading loses nothing, and encrypted files have lost it before.
             _ => Dropped::default(),
         };
+        // The tree's own index is no loss.
+        let own = u64::from(cipherloom::internal::has_index(&tree.root));
+        let index_passed_over = tree.passed_over.index.saturating_sub(own);
         let run = RunSummary::of_run(*summary, links_passed_over, tree.passed_over);
-        RunSummary { in_place, dropped, links_hint, ..run }
+        let index_mode = job.index.as_ref().map(|index| index.mode);
+        let writes_index = matches!(index_mode, Some(IndexMode::Update | IndexMode::Rebuild { .. }));
+        let index_not_written = writes_index && summary.index.is_none();
+        RunSummary { in_place, dropped, links_hint, index_mode, index_not_written, index_passed_over, ..run }
     }
 
     /// Of a run that passed over so many links, and these others; of a single stream, which passes over nothing.
@@ -231,6 +245,9 @@ impl RunSummary {
             dropped: Dropped::default(),
             in_place: false,
             leftovers_passed_over: passed_over.leftovers,
+            index_mode: None,
+            index_not_written: false,
+            index_passed_over: passed_over.index,
             links_hint: "",
         }
     }
@@ -243,7 +260,15 @@ impl RunSummary {
         match style {
             Style::Json => output::print_json(self)?,
             Style::Quiet => {}
-            Style::Plain | Style::Verbose => output::print_line(self.sentence(verb)),
+            Style::Plain | Style::Verbose => {
+                output::print_line(self.sentence(verb));
+                if matches!(self.index_mode, Some(IndexMode::Rebuild { .. })) && !self.index_not_written {
+                    output::print_line(
+                        "it lists what is there: nothing shows whether a file was missing, swapped or put back \
+                         before",
+                    );
+                }
+            }
         }
         Ok(())
     }
@@ -265,15 +290,31 @@ impl RunSummary {
     }
 
     fn sentence(&self, verb: &str) -> String {
-        let Report { files, bytes, skipped, failed, untried, links, attributes_refused, seconds, .. } =
-            self.summary;
+        let Report {
+            files, bytes, skipped, failed, untried, links, attributes_refused, index, seconds, ..
+        } = self.summary;
         let mut text = format!("{verb} {}", output::count(files, "file"));
-        if files > 0 {
+        let reads_ends_only =
+            matches!(self.index_mode, Some(IndexMode::Rebuild { .. } | IndexMode::Check { quick: true }));
+        if files > 0 && !reads_ends_only {
             let _ = write!(text, ", {}", output::pace(bytes, seconds));
         }
-        let why_skipped = match self.in_place {
-            true => "they open with the new key; not checked further",
-            false => "the name exists; not checked",
+        if let Some(IndexReport { generation, time, entries, .. }) = index {
+            let entries = match entries {
+                1 => "1 entry".to_owned(),
+                entries => format!("{entries} entries"),
+            };
+            let _ = write!(text, "; index generation {generation} of {} lists {entries}", output::utc(time));
+        }
+        if self.index_not_written {
+            text.push_str("; the index was not written");
+        }
+        let why_skipped = match self.index_mode {
+            _ if self.in_place => "they open with the new key; not checked further",
+            Some(IndexMode::Update) => {
+                "the name exists, and the key opens the beginning; not checked further"
+            }
+            _ => "the name exists; not checked",
         };
         let count = output::count;
         let links_passed_over = count(self.links_passed_over, "link");
@@ -284,6 +325,10 @@ impl RunSummary {
             (links, format!("{} copied", count(links, "link"))),
             (self.links_passed_over, format!("{links_passed_over} passed over{}", self.links_hint)),
             (self.special_passed_over, format!("{special} passed over (FIFO, socket or device)")),
+            (
+                self.index_passed_over,
+                format!("{} of an index passed over (.cipherloom)", count(self.index_passed_over, "item")),
+            ),
             (self.leftovers_passed_over, format!("{leftovers} of killed runs passed over (.cipherloom-…)")),
             (
                 attributes_refused,

@@ -2,12 +2,14 @@
 
 mod age;
 mod deferred;
+mod index;
 mod keys;
 mod lcp;
 mod transform;
 
 pub use age::RecipientArguments;
 pub use deferred::Deferred;
+pub use index::*;
 pub use keys::*;
 pub use lcp::*;
 pub use transform::*;
@@ -87,6 +89,10 @@ pub enum Command {
     Verify(Deferred<VerifyArguments>),
     /// Decrypt and encrypt under another key in one pass; no plaintext touches the disk
     Rekey(Deferred<RekeyArguments>),
+    /// Make or rebuild the sealed index of an encrypted folder from its files
+    Index(Deferred<IndexArguments>),
+    /// List what the index of an encrypted folder lists
+    List(Deferred<ListArguments>),
     /// Readium LCP: protect e-books, make and check licenses
     #[command(subcommand, after_help = LCP_PROFILES)]
     Lcp(LcpCommand),
@@ -173,6 +179,8 @@ impl Command {
             }
             Command::Decrypt(arguments) => arguments.format.decide_format(false, false),
             Command::Verify(arguments) => arguments.format.decide_format(false, false),
+            Command::Index(arguments) => arguments.format.decide_format(false, false),
+            Command::List(arguments) => arguments.format.decide_format(false, false),
             Command::Rekey(arguments) => {
                 let (is_for_age, has_new_key) = (arguments.recipients.is_given(), arguments.to.is_some());
                 arguments.format.decide_format(is_for_age, has_new_key);

@@ -22,6 +22,7 @@ Examples:
   cipherloom encrypt books sealed --new-key key.age --passphrase-file secret.txt
   cipherloom encrypt books sealed --key key.age --passphrase-file secret.txt
   cipherloom encrypt books sealed --key key.json --if-exists skip          resume a stopped run
+  cipherloom encrypt books sealed --key key.json --index                   with a sealed index
   cipherloom encrypt books sealed --format raw --cipher aes-128-cbc --raw-key key.hex
   cipherloom encrypt books sealed --format openssl --cipher aes-256-cbc --passphrase-file secret.txt
   cipherloom encrypt books sealed --format age --recipient age1...         for an age identity
@@ -42,6 +43,14 @@ pub struct EncryptArguments {
     /// none for standard input and the formats openssl and raw
     #[arg(long)]
     pub allow_mixed_keys: bool,
+    /// Also list the files in a sealed index, DST/.cipherloom: `verify` then finds files that are missing, extra, swapped or
+    /// put back. Use it in every run into DST: `verify` reports files that a run without it overwrites as replaced (format
+    /// tink, folders)
+    #[arg(long)]
+    pub index: bool,
+    /// With --index: remember the index's generation in FILE, and refuse to follow one that is older
+    #[arg(long, value_name = "FILE", requires = "index")]
+    pub anchor: Option<PathBuf>,
     #[command(flatten)]
     pub recipients: RecipientArguments,
     #[command(flatten)]
@@ -54,6 +63,7 @@ pub struct EncryptArguments {
 #[command(after_help = "\
 Examples:
   cipherloom decrypt sealed opened --key key.json
+  cipherloom decrypt sealed opened --key key.json --only 'letters/**'      a part, by its index
   cipherloom decrypt sealed opened --identity me.txt                       files of age
   cipherloom decrypt sealed/chapter.enc - --key key.json | less")]
 pub struct DecryptArguments {
@@ -64,6 +74,13 @@ pub struct DecryptArguments {
     /// With --format raw: decrypt even what looks like a Tink stream, as one raw stream in 128 does
     #[arg(long)]
     pub assume_raw: bool,
+    /// Decrypt the files whose plaintext's name (or path, if GLOB has a `/`) matches and that the tree's index lists, and only
+    /// if they are the files that it lists (repeatable)
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["files_from", "files_from0", "include", "exclude", "shard", "links"])]
+    pub only: Vec<String>,
+    /// With --only: refuse a tree whose index is older than FILE remembers; else remember its generation in FILE
+    #[arg(long, value_name = "FILE", requires = "only")]
+    pub anchor: Option<PathBuf>,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -74,6 +91,7 @@ pub struct DecryptArguments {
 #[command(after_help = "\
 Examples:
   cipherloom verify sealed --key key.json
+  cipherloom verify sealed --key key.json --quick                          against its index only
   cipherloom verify sealed --identity me.txt
   cipherloom verify sealed --key key.json --json | jq 'select(.event == \"failed\")'")]
 pub struct VerifyArguments {
@@ -82,6 +100,12 @@ pub struct VerifyArguments {
     /// The suffix that encryption added to names (needed with --bind-path)
     #[arg(long, value_name = "SUFFIX", default_value = "", hide_default_value = true)]
     pub suffix: OsString,
+    /// Read only the beginning and end of each file, and compare them with the tree's index
+    #[arg(long)]
+    pub quick: bool,
+    /// Fail if the tree's index is older than FILE remembers, or of another tree; else remember its generation in FILE
+    #[arg(long, value_name = "FILE")]
+    pub anchor: Option<PathBuf>,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]
@@ -131,7 +155,7 @@ pub struct FloorArguments {
     pub common: CommonArguments,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Args, Default)]
 pub struct TreeArguments {
     /// The file or folder to read; `-` for standard input; s3://, gs:// or az://BUCKET/PREFIX. Several, all in one folder,
     /// go to an existing DST, each under its own name
@@ -158,6 +182,11 @@ impl TreeArguments {
     /// The first source; most runs have only this one.
     pub fn source(&self) -> &Path {
         &self.sources[0]
+    }
+
+    /// Whether a list names the files of the tree.
+    pub fn names_files(&self) -> bool {
+        self.files_from.is_some() || self.files_from0.is_some()
     }
 
     /// Which entries of the tree are processed.

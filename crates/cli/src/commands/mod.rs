@@ -5,6 +5,7 @@ pub mod inspect;
 pub mod key_places;
 pub mod keys;
 pub mod lcp;
+pub mod list;
 pub mod manual;
 pub mod plan;
 pub mod sources;

@@ -1,5 +1,9 @@
-//! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`: arguments become a source and a job, which run over a tree
+//! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`, `index`: arguments become a source and a job, which run over a tree
 //! ([`Run::over_tree`]), over stores ([`super::stores`]) or as a single stream ([`super::stream`]).
+
+mod index;
+
+pub use index::{index, not_a_folder};
 
 use super::key_places::{self, NEW_KEY, Secrets};
 use super::keys::NewKey;
@@ -62,6 +66,7 @@ pub fn encrypt(arguments: &EncryptArguments) -> anyhow::Result<ExitCode> {
     run.set_job(Work::Encrypt(format), Some(options))?;
     secrets.refuse_replacing(run.source.tree(), &run.job)?;
     run.job.allow_mixed_keys = arguments.allow_mixed_keys;
+    run.update_index(arguments)?;
     let ended = run.start()?;
     if !(output.dry_run || common.report.json || common.report.quiet) {
         keys::print_openssl_command(options);
@@ -81,7 +86,9 @@ pub fn decrypt(arguments: &DecryptArguments) -> anyhow::Result<ExitCode> {
         return Err(usage(at(&path, words), "if it is raw all the same, insist with --assume-raw"));
     }
     let format = keys::format(options, device::engine(&run.machine))?;
+    let listed = run.list_indexed_files(&format, arguments)?;
     run.set_job(Work::Decrypt(format), Some(options))?;
+    run.restrict_to_index(listed, arguments)?;
     Secrets::of(options, &[]).refuse_replacing(run.source.tree(), &run.job)?;
     run.start()
 }
@@ -95,6 +102,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
     }
     run.set_job(Work::Verify(format), Some(&arguments.format))?;
     run.job.suffix.clone_from(&arguments.suffix);
+    run.compare_with_index(arguments)?;
     run.start()
 }
 
@@ -254,7 +262,7 @@ impl<'r> Run<'r> {
             // The links exist already, and none is passed over.
             self.job.links = Links::Copy;
         }
-        if is_empty(&tree, &self.job) {
+        if is_empty(&tree, &self.job) && !self.compares(&tree) {
             self.refuse_nothing(&tree.root, tree.passed_over.excluded)?;
         }
         if !self.common.report.quiet {
@@ -339,7 +347,7 @@ impl<'r> Run<'r> {
         match self.job.work.operation() {
             Operation::Encrypt => "encrypted",
             Operation::Decrypt => "decrypted",
-            Operation::Verify => "verified",
+            Operation::Verify => self.index_verb().unwrap_or("verified"),
             Operation::Rekey => "re-keyed",
             Operation::Copy => "copied",
         }

@@ -1,0 +1,147 @@
+//! How a run uses the index of an encrypted folder.
+
+use super::{Run, formats_of};
+use crate::arguments::{DecryptArguments, EncryptArguments, IndexArguments, TreeArguments, VerifyArguments};
+use crate::commands::sources::Source;
+use crate::exit_code::{ExitCode, usage};
+use crate::output::{self, at};
+use crate::{device, keys};
+use cipherloom::Format;
+use cipherloom::internal::location::Location;
+use cipherloom::internal::{IndexMode, IndexUse, Selection, Tree, Work};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// `cipherloom index`.
+pub fn index(arguments: &IndexArguments) -> anyhow::Result<ExitCode> {
+    let IndexArguments { tree, suffix, replace, anchor, format: options, common } = arguments;
+    let tree = TreeArguments { sources: vec![tree.clone()], ..TreeArguments::default() };
+    let mut run = Run::new(&tree, None, common)?;
+    let format = keys::format(options, device::engine(&run.machine))?;
+    run.set_job(Work::Verify(format), Some(options))?;
+    run.job.suffix.clone_from(suffix);
+    run.use_index(IndexMode::Rebuild { replace: *replace }, anchor.as_deref(), &tree)?;
+    run.start()
+}
+
+/// The error for what has no index.
+pub fn not_a_folder() -> anyhow::Error {
+    usage("an index is of an encrypted folder", "stores, pipes and single files have none")
+}
+
+impl Run<'_> {
+    /// With --index: has the run update the index of DST. Else warns of one that will not list what the run writes.
+    pub(super) fn update_index(&mut self, arguments: &EncryptArguments) -> anyhow::Result<()> {
+        if arguments.index {
+            return self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree);
+        }
+        if let Some(Location::Path(folder)) = &self.folder
+            && cipherloom::internal::has_index(folder)
+        {
+            let words = "it has an index, which will not list what this run writes; --index updates it";
+            output::warn(at(folder, words));
+        }
+        Ok(())
+    }
+
+    /// Has the run use the index of the encrypted tree.
+    pub(super) fn use_index(
+        &mut self,
+        mode: IndexMode,
+        anchor: Option<&Path>,
+        tree: &TreeArguments,
+    ) -> anyhow::Result<()> {
+        let is_in_folder = self.folder.as_ref().is_none_or(|folder| matches!(folder, Location::Path(_)));
+        let is_folder = matches!(&self.source, Source::Tree(tree) if !tree.is_single_file);
+        if !(is_in_folder && is_folder) {
+            return Err(not_a_folder());
+        }
+        if !formats_of(&self.job).all(|format| format.key_id().is_some()) {
+            return Err(usage("an index is sealed with a keyset", "use --format tink"));
+        }
+        let selects = matches!(mode, IndexMode::Check { .. });
+        if selects && (tree.names_files() || self.source.tree().is_some_and(|tree| tree.is_several)) {
+            return Err(usage(
+                "an index is compared with a whole folder",
+                "leave --files-from out, and give one SRC",
+            ));
+        }
+        let selection = if selects { tree.selection()? } else { Selection::default() };
+        let anchor = anchor.map(Path::to_owned);
+        self.job.index = Some(IndexUse { selection, anchor, ..IndexUse::new(mode) });
+        Ok(())
+    }
+
+    /// With --only: takes those files as the source that the tree's index lists under such names. Returns how many it lists, and
+    /// the suffix of their names.
+    pub(super) fn list_indexed_files(
+        &mut self,
+        format: &Format,
+        arguments: &DecryptArguments,
+    ) -> anyhow::Result<Option<(usize, OsString)>> {
+        if arguments.only.is_empty() {
+            return Ok(None);
+        }
+        let root = match self.source.tree() {
+            Some(tree) if !(tree.is_single_file || tree.is_several) => tree.root.clone(),
+            _ => return Err(usage("--only is for a folder with an index", "use --include")),
+        };
+        if format.key_id().is_none() {
+            return Err(usage("an index is sealed with a keyset", "use --format tink"));
+        }
+        let selection = Selection::new(&arguments.only, &[])?;
+        let (suffix, anchor) = (&arguments.output.suffix, arguments.anchor.as_deref());
+        let listed = cipherloom::internal::list_indexed_files(&root, format, &selection, suffix, anchor);
+        let (tree, count, suffix) = listed.map_err(|error| error.at(arguments.tree.source()))?;
+        self.source = Source::Tree(tree);
+        Ok(Some((count, suffix)))
+    }
+
+    /// Has the run decrypt only what [`Run::list_indexed_files`] found.
+    pub(super) fn restrict_to_index(
+        &mut self,
+        listed: Option<(usize, OsString)>,
+        arguments: &DecryptArguments,
+    ) -> anyhow::Result<()> {
+        let Some((count, suffix)) = listed else { return Ok(()) };
+        if count == 0 {
+            self.refuse_nothing(arguments.tree.source(), 0)?;
+        }
+        if self.job.suffix.is_empty() {
+            self.job.suffix = suffix;
+        }
+        self.use_index(IndexMode::Check { quick: false }, arguments.anchor.as_deref(), &arguments.tree)?;
+        if let Some(index) = &mut self.job.index {
+            index.selection = Selection::new(&arguments.only, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Has the run compare a whole folder with its index, if it has one.
+    pub(super) fn compare_with_index(&mut self, arguments: &VerifyArguments) -> anyhow::Result<()> {
+        let VerifyArguments { quick, anchor, tree, .. } = arguments;
+        let has_keyset = formats_of(&self.job).all(|format| format.key_id().is_some());
+        let is_folder = |tree: &Tree| !(tree.is_single_file || tree.is_several);
+        let is_whole = self.source.tree().is_some_and(is_folder) && !tree.names_files();
+        if *quick || anchor.is_some() || (has_keyset && is_whole) {
+            self.use_index(IndexMode::Check { quick: *quick }, anchor.as_deref(), tree)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the run compares the tree with an index, which may list what is not there.
+    pub(super) fn compares(&self, tree: &Tree) -> bool {
+        let mode = self.job.index.as_ref().map(|index| index.mode);
+        let has_index = tree.passed_over.index > 0 || self.folder.is_some();
+        matches!(mode, Some(IndexMode::Check { .. })) && has_index
+    }
+
+    /// What a run did that read only the beginnings and ends of files, as a participle.
+    pub(super) fn index_verb(&self) -> Option<&'static str> {
+        match self.job.index.as_ref()?.mode {
+            IndexMode::Rebuild { .. } => Some("indexed"),
+            IndexMode::Check { quick: true } => Some("compared"),
+            IndexMode::Check { quick: false } | IndexMode::Update => None,
+        }
+    }
+}
