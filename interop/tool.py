@@ -11,7 +11,7 @@ COMMAND = os.environ["CIPHERLOOM"]
 IS_LONG = "CIPHERLOOM_TEST_LONG" in os.environ
 
 # Exit codes, as the man page has them.
-DONE, FAILED, USAGE, PARTIAL, KEY, UNAUTHENTIC = range(6)
+DONE, FAILED, USAGE, PARTIAL, KEY, UNAUTHENTIC, INCOMPLETE = range(7)
 
 TEMPLATES = [
     f"AES{bits}_{kind}_{size}"

@@ -1,0 +1,102 @@
+"""The index of an encrypted tree says the same to an independent reader as to the command."""
+
+import base64
+import json
+import os
+from datetime import datetime, timezone
+
+import index_reader
+import pytest
+import tool
+
+
+def listed(tree, key):
+    """What `list --json` prints, in the reader's form."""
+    lines = [json.loads(line) for line in tool.run("list", tree, "--key", key, "--json").stdout.splitlines()]
+    raw = lambda path: path.encode() if isinstance(path, str) else base64.b64decode(path["bytes"])  # noqa: E731
+    for line in lines[:-1]:
+        assert line.pop("event") == "entry"
+        for name in {"path", "encrypted_path", "target"} & line.keys():
+            line[name] = raw(line[name])
+        if "mode" in line:
+            line["mode"] = int(line["mode"], 8)
+        if "modified" in line:
+            second, fraction = line["modified"].rstrip("Z").split(".")
+            moment = datetime.fromisoformat(second).replace(tzinfo=timezone.utc)
+            line["modified"] = (int(moment.timestamp()), int(fraction))
+    return lines[-1], lines[:-1]
+
+
+def check(sealed, key, entries):
+    summary, lines = listed(sealed, key)
+    for entry in entries:
+        if entry["kind"] == "file":
+            path = sealed / os.fsdecode(entry["encrypted_path"])
+            assert entry.pop("identity") == index_reader.identity(path)
+            assert entry["encrypted_size"] == path.stat().st_size
+    assert entries == lines
+    assert summary["listed"] == summary["index"]["entries"] == len(lines)
+    return summary
+
+
+@pytest.mark.parametrize("template", tool.TEMPLATES)
+def test_every_template(tmp_path, tree, template):
+    key = tool.keygen(tmp_path / "other.json", template)
+    (tree / "nothing in it").mkdir()
+    (tree / os.fsdecode(b"not \xff UTF-8")).write_bytes(b"")
+    (tree / ("x" * 250)).write_bytes(b"y")
+    (tree / "link").symlink_to("deep/er/chapter.xhtml")
+    os.utime(tree / "one", ns=(0, -1_500_000_000))
+    sealed = tmp_path / "sealed"
+    tool.run("encrypt", tree, sealed, "--key", key, "--index", "--suffix", ".enc", "--links", "copy")
+    generation, entries = index_reader.read(sealed, key)
+    assert generation == 1
+    by_path = {entry["path"]: entry for entry in entries}
+    assert by_path[b"one"]["modified"] == (-2, 500_000_000)
+    assert by_path[b"nothing in it"]["kind"] == "folder"
+    assert by_path[b"link"]["target"] == b"deep/er/chapter.xhtml"
+    assert by_path[b"large.bin"]["encrypted_path"] == b"large.bin.enc"
+    assert {entry["key_id"] for entry in entries if entry["kind"] == "file"} == {*index_reader.keys(key)}
+    check(sealed, key, entries)
+
+
+def test_every_generation(tmp_path, key):
+    tree, sealed = tmp_path / "tree", tmp_path / "sealed"
+    for generation in range(1, 4):
+        for number in range(1500):
+            folder = tree / f"{generation}" / f"{number % 7}"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{number}").write_bytes(b"x" * (number % 5))
+        tool.run("encrypt", tree, sealed, "--key", key, "--index", "--if-exists", "skip")
+        found, entries = index_reader.read(sealed, key)
+        assert (found, len(entries)) == (generation, generation * (1500 + 8))
+        if generation > 1:
+            before = index_reader.read(sealed, key, "root.previous")
+            assert before[0] == generation - 1 and len(before[1]) == (generation - 1) * (1500 + 8)
+        assert check(sealed, key, entries)["index"]["generation"] == generation
+
+
+def test_an_index_made_of_files(tmp_path, key, tree):
+    sealed = tmp_path / "sealed"
+    tool.run("encrypt", tree, sealed, "--key", key)
+    tool.run("index", sealed, "--key", key)
+    _, entries = index_reader.read(sealed, key)
+    assert {entry["path"] for entry in entries if entry["kind"] == "file"} == {
+        os.fsencode(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()
+    }
+    check(sealed, key, entries)
+    (sealed / "one").unlink()
+    tool.run("verify", sealed, "--key", key, code=tool.INCOMPLETE)
+
+
+@pytest.mark.parametrize("name", ["root", "parts"])
+def test_the_reader_refuses_damage(tmp_path, key, tree, name):
+    sealed = tmp_path / "sealed"
+    tool.run("encrypt", tree, sealed, "--key", key, "--index")
+    path = sealed / ".cipherloom/index" / name
+    path = next(path.iterdir()) if path.is_dir() else path
+    data = path.read_bytes()
+    for at in (0, 1, 60, len(data) - 1):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(ValueError):
+            index_reader.read(sealed, key)
