@@ -49,11 +49,11 @@ for (const name of measured) {
   const card = page.locator(".card", { has: page.locator(`a[href="#${name}"]`) }).locator(".answer");
   expect(/\d/.test(await card.innerText()), `${name}: no number in its answer`);
 }
-// Chromium drops a download now and then when dozens follow each other.
+// Chromium drops a download now and then when dozens follow each other. One that was only late is the next attempt's.
 async function save(id, kind) {
   const isIt = download => download.suggestedFilename() === `${id}.${kind.toLowerCase()}`;
-  for (let attempt = 0; attempt < 3; attempt++) {
-    const download = page.waitForEvent("download", { predicate: isIt, timeout: 60_000 }).catch(() => null);
+  for (let attempt = 0; attempt < 12; attempt++) {
+    const download = page.waitForEvent("download", { predicate: isIt, timeout: 5000 }).catch(() => null);
     await page.locator(`[id="${id}"]`).getByRole("button", { name: kind }).click();
     const saved = await download;
     if (saved) return saved;
