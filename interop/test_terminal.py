@@ -94,8 +94,7 @@ def test_ctrl_z_at_the_prompt_stops_and_goes_on(tmp_path):
     assert (tmp_path / "key.json").exists()
 
 
-def test_ctrl_z_where_no_shell_could_go_on_is_ignored(tmp_path):
-    child = asked(tmp_path)
+def ignores_ctrl_z(child):
     child.send("\x1a")
     time.sleep(0.2)
     child.sendline("correct horse")
@@ -103,6 +102,10 @@ def test_ctrl_z_where_no_shell_could_go_on_is_ignored(tmp_path):
     child.sendline("correct horse")
     child.expect("made key")
     child.expect(pexpect.EOF)
+
+
+def test_ctrl_z_where_no_shell_could_go_on_is_ignored(tmp_path):
+    ignores_ctrl_z(asked(tmp_path))
 
 
 def test_ctrl_z_in_a_container_is_ignored(tmp_path):
@@ -111,13 +114,7 @@ def test_ctrl_z_in_a_container_is_ignored(tmp_path):
     child = pexpect.spawn("unshare", ["--pid", "--fork", "sh", "-c", line], env=ENVIRONMENT, timeout=60)
     child.expect("New passphrase for .*: ")
     tool.wait_until(lambda: not echoes(child))
-    child.send("\x1a")
-    time.sleep(0.2)
-    child.sendline("correct horse")
-    child.expect("The same again: ")
-    child.sendline("correct horse")
-    child.expect("made key")
-    child.expect(pexpect.EOF)
+    ignores_ctrl_z(child)
 
 
 def test_a_passphrase_is_never_echoed(tmp_path):

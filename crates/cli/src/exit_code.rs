@@ -81,7 +81,7 @@ pub fn of_report(summary: &Report) -> ExitCode {
     }
 }
 
-/// The code for a command over several items, of which so many were done, or skipped as asked, and so many failed.
+/// The code for a command over several items. `done`: how many were done, or skipped as asked; `failed`: how many failed.
 pub fn of_counts(done: u64, failed: u64) -> ExitCode {
     match (done, failed) {
         (_, 0) => ExitCode::Success,

@@ -98,7 +98,7 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         }
         IndexFault::Present => {
             "`cipherloom encrypt --index` updates it, and `cipherloom verify` compares the files with it; `cipherloom index \
-             --replace` makes a new one of what is there"
+             --replace` makes a new one of the files as they are"
         }
         IndexFault::NotCarried => {
             "verify it first, then leave the index out with --exclude .cipherloom, and make a new one with `cipherloom index \

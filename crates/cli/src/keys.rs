@@ -354,7 +354,7 @@ pub fn warn_of_readers(path: &Path, what: &str) {
     output::warn(at(path, format_args!("others may read {what}; `chmod 600` keeps it yours")));
 }
 
-/// The bytes that these hexadecimal digits stand for.
+/// Decodes hexadecimal digits; `None` if there are not two for each byte, or others among them.
 pub fn from_digits<const N: usize>(digits: &str) -> Option<Zeroizing<[u8; N]>> {
     let mut bytes = Zeroizing::new([0; N]);
     if digits.len() != 2 * N || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {

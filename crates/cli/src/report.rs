@@ -235,7 +235,7 @@ impl RunSummary {
         RunSummary { in_place, dropped, links_hint, index_mode, index_not_written, index_passed_over, ..run }
     }
 
-    /// Of a run that passed over so many links, and these others; of a single stream, which passes over nothing.
+    /// The summary of a run, or of a single stream, which passes over nothing. `passed_over`: what it passed over besides links.
     pub fn of_run(summary: Report, links_passed_over: u64, passed_over: PassedOver) -> RunSummary {
         RunSummary {
             summary,
@@ -264,7 +264,7 @@ impl RunSummary {
                 output::print_line(self.sentence(verb));
                 if matches!(self.index_mode, Some(IndexMode::Rebuild { .. })) && !self.index_not_written {
                     output::print_line(
-                        "it lists what is there: nothing shows whether a file was missing, swapped or put back \
+                        "it lists the files as they are: nothing shows whether a file was missing, swapped or put back \
                          before",
                     );
                 }

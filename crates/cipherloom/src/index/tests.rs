@@ -347,14 +347,10 @@ fn a_writer_takes_only_what_readers_read() {
         drop(writer);
         assert_eq!(read(tree, &format).unwrap(), entries);
     }
-    assert_eq!(fault(&begin_over_nothing(tree, &format).unwrap_err()), Some(&IndexFault::Present));
+    let refused = IndexWriter::begin(tree, &format, b"", Replacing::Nothing, None).unwrap_err();
+    assert_eq!(fault(&refused), Some(&IndexFault::Present));
 }
 
-fn begin_over_nothing(tree: &Path, format: &Format) -> Result<IndexWriter, Error> {
-    IndexWriter::begin(tree, format, b"", Replacing::Nothing, None)
-}
-
-/// Sealed with the right key by a writer that is wrong.
 /// The bytes of a part.
 fn ended(part: &mut PartBuilder) -> Vec<u8> {
     let mut whole = Vec::new();
@@ -365,6 +361,7 @@ fn ended(part: &mut PartBuilder) -> Vec<u8> {
     part.end(end).map(|()| whole).unwrap()
 }
 
+/// Sealed with the right key by a writer that is wrong.
 #[test]
 fn a_reader_takes_only_what_writers_write() {
     let (folder, format) = (tempfile::tempdir().unwrap(), tink());

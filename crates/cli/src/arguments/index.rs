@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The index is made of what is there: the key opens the beginning of each file, and nothing shows
+The index lists the files as they are: the key opens the beginning of each file, and nothing shows
 whether a file is missing, was swapped with another, or was put back to an earlier version. Modes
 and times are those of the encrypted files. `cipherloom encrypt --index` knows all of that.
 
