@@ -4,11 +4,12 @@ mod index;
 
 use crate::Error;
 use crate::age::{Identity, Recipient};
+use crate::files::IfExists;
 use crate::format::Format;
 use crate::key::Keyset;
 use crate::location::{Location, place_outputs};
 use crate::machine::{Calibration, Machine};
-use crate::pipeline::{self, IfExists, Job, Links, Work};
+use crate::pipeline::{self, Job, Links, Work};
 use crate::plan::{Operation, Plan};
 use crate::report::{Observer, Report, Unobserved};
 use crate::tree::Tree;

@@ -39,6 +39,7 @@ mod segments;
 pub mod age;
 mod builder;
 mod engine;
+mod files;
 mod index;
 pub mod key;
 mod location;
@@ -49,8 +50,9 @@ mod tree;
 
 pub use builder::{JobBuilder, decrypt, encrypt, rekey, verify};
 pub use error::{Error, ErrorKind};
+pub use files::IfExists;
 pub use format::Format;
-pub use pipeline::{IfExists, Links};
+pub use pipeline::Links;
 pub use report::{Observer, Report};
 
 /// What the other crates of this workspace share. It is not part of the public API and may change in any release.
@@ -59,14 +61,17 @@ pub mod internal {
     // For the command, whose standard output must not lose anything either.
     pub use crate::age::hear_plugin;
     pub use crate::error::hint::common_hint;
-    pub use crate::index::{has_index, is_reserved};
     #[cfg(unix)]
-    pub use crate::pipeline::accept_writes;
+    pub use crate::files::accept_writes;
+    pub use crate::files::{
+        Draft, Published, SourceFile, make_folders, open_file, open_file_below, read_up_to, sync_folders,
+        sync_parents,
+    };
+    pub use crate::index::{has_index, is_reserved};
     pub use crate::pipeline::{
-        Draft, Ended, Entries, IndexMode, IndexUse, Job, Pieces, Published, SourceFile, Tally, Work,
-        Workspace, check, find_other_key_by, is_in_place, list_index, list_indexed_files, make_folders,
-        open_file, open_file_below, read_up_to, replace_key_file, run, sync_folders, sync_parents,
-        translate_stream, translate_to_file, write_key_file,
+        Ended, Entries, IndexMode, IndexUse, Job, Pieces, Tally, Work, Workspace, check, find_other_key_by,
+        is_in_place, list_index, list_indexed_files, replace_key_file, run, translate_stream,
+        translate_to_file, write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted,

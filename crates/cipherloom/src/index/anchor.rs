@@ -6,7 +6,7 @@ use super::root::{Digest, Root};
 use super::sealed::hex;
 use crate::Error;
 use crate::error::IndexFault;
-use crate::pipeline::{Draft, IfExists};
+use crate::files::{Draft, IfExists};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;

@@ -4,7 +4,7 @@ use super::root::Digest;
 use super::sealed::hex;
 use crate::Error;
 use crate::error::IndexFault;
-use crate::pipeline::{
+use crate::files::{
     Draft, IfExists, OpenedRoot, open_file_below, read_up_to, remove_file_below, sync_folders,
 };
 use std::collections::HashSet;

@@ -7,9 +7,9 @@
 //! that differ by case collide too. All this happens when a name is found taken; a run into an empty destination pays one bit
 //! per entry and nothing else.
 
-use super::folders::{Identity, Target};
 use super::job::Job;
 use crate::Error;
+use crate::files::{Identity, Target};
 use crate::tree::Tree;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};

@@ -5,13 +5,15 @@
 //! ([`Target`]). A folder that cannot be made is told once; what lies below it is not touched, and its files fail by
 //! themselves.
 
-use super::folders::{Ending, Identity, MadeFolder, Opened, Target, make_folder};
 use super::in_place::is_in_place;
-use super::job::{IfExists, Job};
+use super::job::Job;
 use super::other_key::find_other_key;
-use super::stable::{first_existing, make_folders, sync_parents};
 use super::tally::Tally;
 use crate::Error;
+use crate::files::{
+    Ending, Identity, IfExists, MadeFolder, Opened, Target, first_existing, make_folder, make_folders,
+    sync_parents,
+};
 use crate::location::resolve;
 use crate::report::Observer;
 use crate::tree::{Directory, Tree};

@@ -4,10 +4,10 @@
 //! replace anything, because nothing else holds the content. A repeated run goes on where a stopped one ended: a file whose
 //! first segment opens with the key that seals is skipped.
 
-use super::input::Input;
-use super::job::{IfExists, Job, Work};
+use super::job::{Job, Work};
 use super::translation::Buffers;
 use crate::Error;
+use crate::files::{IfExists, Input};
 use crate::format::Format;
 use crate::tree::Tree;
 use std::fs;

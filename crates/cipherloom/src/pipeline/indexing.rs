@@ -11,14 +11,13 @@ mod listing;
 pub use listing::{list_index, list_indexed_files};
 
 use super::destination::OutputTree;
-use super::folders::Source;
-use super::input::{Input, open_file_below, read_up_to};
 use super::job::{IndexMode, IndexUse, Job, Links};
 use super::tally::Tally;
 use super::translation::Buffers;
 use crate::Error;
 use crate::engine::lock;
 use crate::error::IndexFault;
+use crate::files::{Input, Source, open_file_below, read_up_to};
 use crate::index::{
     FOLDER, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Replacing, Root, StreamIdentity, digest,
     path_of,

@@ -2,10 +2,8 @@
 //! is replaced by one rename, and the old one is kept under another name: whatever happens on the way, a whole key file has
 //! the name.
 
-use super::folders::Target;
-use super::job::{Existing, IfExists};
-use super::stable::sync_parents;
 use crate::Error;
+use crate::files::{Existing, IfExists, Target, sync_parents};
 use crate::key::{SECRET_LIMIT, read_secret};
 use crate::location::split;
 use crate::tree::temporary_name;

@@ -4,12 +4,11 @@
 //! writes them, and fills the places of entries that have ended from the queue, as long as it has no more than its share
 //! of what is left: a worker without chains would be a core without work.
 
-use super::input::Input;
-use super::output::Output;
 use super::tally::Ended;
 use super::worker::{Run, Worker};
 use crate::Error;
 use crate::engine::{CbcPiece, MOST_PIECES, encrypt_pieces};
+use crate::files::{Input, Output};
 use crate::format::{LastSegment, Layout, pad};
 use crate::plan::{LANE_LEN, Task};
 use crate::segments::Sealing;

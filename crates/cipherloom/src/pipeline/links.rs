@@ -1,10 +1,10 @@
 //! Symbolic links, made again below the destination.
 
 use super::destination::{OutputTree, fail};
-use super::folders::Folders;
 use super::job::{Job, Links, Work};
 use super::tally::Tally;
 use crate::Error;
+use crate::files::Folders;
 use crate::tree::Tree;
 use std::path::{Component, Path};
 

@@ -11,44 +11,31 @@
 
 mod armor;
 mod collisions;
+mod commit;
 mod destination;
-mod draft;
-mod folders;
 mod in_place;
 mod indexing;
-mod input;
 mod job;
 mod key_file;
 mod lanes;
 mod links;
-mod opened_root;
 mod other_key;
-mod output;
 mod pieces;
-mod published;
 mod queue;
 mod single;
-mod stable;
 mod tally;
 mod to_file;
 mod translation;
 mod worker;
 
 pub use destination::check;
-pub use draft::Draft;
 pub use in_place::is_in_place;
 pub use indexing::{list_index, list_indexed_files};
-pub use input::{SourceFile, open_file, open_file_below, read_up_to};
-pub use job::{IfExists, IndexMode, IndexUse, Job, Links, Work};
+pub use job::{IndexMode, IndexUse, Job, Links, Work};
 pub use key_file::{replace_key_file, write_key_file};
-pub(crate) use opened_root::{OpenedRoot, remove_file_below};
 pub use other_key::find_other_key_by;
-#[cfg(unix)]
-pub use output::accept_writes;
 pub use pieces::{Pieces, Workspace};
-pub use published::Published;
 pub use single::translate_stream;
-pub use stable::{make_folders, sync_folders, sync_parents};
 pub use tally::{Ended, Entries, Tally};
 pub use to_file::translate_to_file;
 

@@ -3,7 +3,8 @@
 //! A stream does not say which key made it. So the first segment of a few files is opened with the keys of the job. That
 //! bounds the cost for a large destination, and a tree under one key is told from another's by any of its files.
 
-use super::job::{IfExists, Job};
+use super::job::Job;
+use crate::files::IfExists;
 use crate::format::{RECOGNISE_LEN, Recognised, recognise};
 use crate::index::is_reserved;
 use crate::tree::{Tree, is_temporary};

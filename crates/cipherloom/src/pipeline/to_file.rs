@@ -1,11 +1,9 @@
 //! A single stream into a file, which gets its name only when the stream has ended well.
 
-use super::folders::Target;
-use super::job::{IfExists, Job};
-use super::output::Output;
+use super::job::Job;
 use super::single::translate_stream;
-use super::stable::sync_parents;
 use crate::Error;
+use crate::files::{IfExists, Output, Target, sync_parents};
 use crate::location::split;
 use crate::report::{Observer, Report};
 use crate::stream::into_io;

@@ -14,10 +14,9 @@
 
 mod rekeying;
 
-use super::input::Input;
 use super::job::Work;
-use super::output::Output;
 use crate::Error;
+use crate::files::{Input, Output};
 use crate::format::{LastSegment, Layout, Stream};
 use crate::plan::{Operation, RUN_LEN};
 use crate::report::Observer;

@@ -2,17 +2,16 @@
 //! queue, the tally and the entries that the plan cuts into parts.
 
 use super::collisions::Collisions;
-use super::folders::{Folders, Granted};
+use super::commit::Naming;
 use super::in_place::is_done;
 use super::indexing::Indexing;
-use super::input::{Input, has_extended_attributes};
-use super::job::{IfExists, Job, Work};
-use super::output::{Naming, Output};
+use super::job::{Job, Work};
 use super::queue::{Ending, Queue};
 use super::tally::{Ended, Entries, Tally};
 use super::translation::{Buffers, Passage};
 use crate::Error;
 use crate::error::IndexFault;
+use crate::files::{Folders, Granted, IfExists, Input, Output, has_extended_attributes};
 use crate::plan::{Operation, Plan, Task};
 use crate::report::Observer;
 use crate::tree::{Entry, Tree};

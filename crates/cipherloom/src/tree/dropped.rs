@@ -1,5 +1,5 @@
 //! What outputs do not carry over, counted from the attributes that the listing reads anyway. Extended attributes and access
-//! control lists are counted when a file is opened (`pipeline/input.rs`).
+//! control lists are counted when a file is opened (`files/input.rs`).
 
 use serde::Serialize;
 use std::fs::Metadata;

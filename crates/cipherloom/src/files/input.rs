@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 #[derive(Debug)]
-pub(super) struct Input {
+pub(crate) struct Input {
     file: File,
     len: u64,
     modified: Option<SystemTime>,
@@ -21,21 +21,21 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub(super) fn new(file: File, len: u64, listed: &Attributes) -> Input {
+    pub(crate) fn new(file: File, len: u64, listed: &Attributes) -> Input {
         Input { file, len, modified: listed.modified, changed: listed.changed }
     }
 
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
-    pub(super) fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
     /// Fills `buffer[..len]` from `offset`. `buffer` has one byte more: where the range ends at the listed end of the
     /// file, that byte is asked for too, so that growth is noticed without another system call.
-    pub(super) fn read(&self, buffer: &mut [u8], len: usize, offset: u64) -> Result<(), Error> {
+    pub(crate) fn read(&self, buffer: &mut [u8], len: usize, offset: u64) -> Result<(), Error> {
         let ends = offset + len as u64 == self.len;
         let wanted = &mut buffer[..len + usize::from(ends)];
         let mut filled = 0;
@@ -60,7 +60,7 @@ impl Input {
 
     /// When all is read: fails if the file was changed since it was listed. `may_be_renamed`: this run replaces files in place,
     /// which changes the status of what has another name among them (a hard link).
-    pub(super) fn check_unchanged(&self, may_be_renamed: bool) -> Result<(), Error> {
+    pub(crate) fn check_unchanged(&self, may_be_renamed: bool) -> Result<(), Error> {
         let metadata = self.file.metadata().map_err(|error| Error::io("read the attributes", error))?;
         if metadata.len() < self.len {
             return Err(Error::SourceShrank);
@@ -74,7 +74,7 @@ impl Input {
 /// Whether a file has extended attributes (access control lists are some): outputs do not get them. The label that SELinux
 /// gives every file does not count.
 #[cfg(target_os = "linux")]
-pub(super) fn has_extended_attributes(file: &File) -> bool {
+pub(crate) fn has_extended_attributes(file: &File) -> bool {
     let mut names = [0; 1024];
     match rustix::fs::flistxattr(file, &mut names[..]) {
         Ok(len) => {
@@ -88,7 +88,7 @@ pub(super) fn has_extended_attributes(file: &File) -> bool {
 
 /// There these are not looked at.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn has_extended_attributes(_file: &File) -> bool {
+pub(crate) fn has_extended_attributes(_file: &File) -> bool {
     false
 }
 

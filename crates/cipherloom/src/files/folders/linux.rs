@@ -12,7 +12,7 @@ pub(crate) use temporary::Output;
 
 use super::{Ending, Identity, MadeFolder, Opened, created_mode, settle};
 use crate::Error;
-use crate::pipeline::job::{Existing, IfExists};
+use crate::files::existing::{Existing, IfExists};
 use naming::{FileSystem, Naming};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, openat, openat2,

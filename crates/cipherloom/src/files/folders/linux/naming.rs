@@ -4,7 +4,7 @@
 use super::local;
 use super::temporary::{Output, TemporaryName, create, may_link, refused};
 use crate::Error;
-use crate::pipeline::job::{Existing, IfExists};
+use crate::files::existing::{Existing, IfExists};
 use rustix::fs::{AtFlags, Mode, RenameFlags, fstat, linkat, openat, renameat_with};
 use rustix::io::{Errno, retry_on_intr};
 use std::os::fd::OwnedFd;

@@ -3,7 +3,7 @@
 
 use super::{Ending, MadeFolder, Opened};
 use crate::Error;
-use crate::pipeline::job::{Existing, IfExists};
+use crate::files::existing::{Existing, IfExists};
 use crate::tree::Attributes;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};

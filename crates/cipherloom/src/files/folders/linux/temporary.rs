@@ -4,7 +4,7 @@
 use super::naming::Naming;
 use super::{Target, local};
 use crate::Error;
-use crate::pipeline::job::{Existing, IfExists};
+use crate::files::existing::{Existing, IfExists};
 use crate::tree::{is_temporary, temporary_name};
 use rustix::fs::{
     AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RawDir, RenameFlags, flock, linkat, openat,

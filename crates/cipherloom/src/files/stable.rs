@@ -20,7 +20,7 @@ pub fn make_folders(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// The first folder, from `path` upwards, that is there.
-pub(super) fn first_existing(path: &Path) -> PathBuf {
+pub(crate) fn first_existing(path: &Path) -> PathBuf {
     path.ancestors().map(or_here).find(|folder| folder.is_dir()).unwrap_or(Path::new(".")).to_owned()
 }
 
@@ -99,9 +99,9 @@ fn refused(error: io::Error) -> Error {
 #[cfg(all(test, unix))]
 pub(super) mod tests {
     use super::*;
+    use crate::files::IfExists;
     use crate::machine::{Calibration, Machine};
-    use crate::pipeline::job::{IfExists, Job, Work};
-    use crate::pipeline::{run, translate_to_file, write_key_file};
+    use crate::pipeline::{Job, Work, run, translate_to_file, write_key_file};
     use crate::report::Unobserved;
     use crate::tree::{Selection, Tree};
     use std::cell::RefCell;

@@ -13,9 +13,9 @@ mod portable;
 mod tests;
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
-pub(super) use linux::{Output, Source, Target};
+pub(crate) use linux::{Output, Source, Target};
 #[cfg(any(feature = "portable", not(target_os = "linux")))]
-pub(super) use portable::{Output, Source, Target};
+pub(crate) use portable::{Output, Source, Target};
 
 use crate::Error;
 use crate::tree::{Attributes, Tree};
@@ -28,8 +28,8 @@ const KEPT: usize = 8;
 
 /// A folder of the source and its twin of the output.
 #[derive(Debug)]
-pub(super) struct Folder {
-    pub(super) source: Source,
+pub(crate) struct Folder {
+    pub(crate) source: Source,
     target: Option<Target>,
 }
 
@@ -43,14 +43,14 @@ impl Folder {
         Ok(Folder { source: self.source.below(relative)?, target })
     }
 
-    pub(super) fn target(&self) -> &Target {
+    pub(crate) fn target(&self) -> &Target {
         self.target.as_ref().expect("a job that writes has a destination")
     }
 }
 
 /// A worker's folders.
 #[derive(Debug)]
-pub(super) struct Folders<'t> {
+pub(crate) struct Folders<'t> {
     tree: &'t Tree,
     target: Option<&'t Path>,
     /// Both roots, opened when first needed; every other folder is found below them.
@@ -60,12 +60,12 @@ pub(super) struct Folders<'t> {
 }
 
 impl<'t> Folders<'t> {
-    pub(super) fn new(tree: &'t Tree, target: Option<&'t Path>) -> Folders<'t> {
+    pub(crate) fn new(tree: &'t Tree, target: Option<&'t Path>) -> Folders<'t> {
         Folders { tree, target, root: None, kept: [const { None }; KEPT], next: 0 }
     }
 
     /// The tree's folder with this index. Below the roots no link is followed: a tree's outputs stay in its destination.
-    pub(super) fn open(&mut self, index: u32) -> Result<&Folder, Error> {
+    pub(crate) fn open(&mut self, index: u32) -> Result<&Folder, Error> {
         let relative = &self.tree.directories[index as usize].path;
         if self.root.is_none() {
             self.root = Some(Folder::root(&self.tree.root, self.target)?);
@@ -91,7 +91,7 @@ impl<'t> Folders<'t> {
 
 /// How a folder of the output came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MadeFolder {
+pub(crate) enum MadeFolder {
     /// It is new.
     New,
     /// It was there before.
@@ -100,23 +100,23 @@ pub(super) enum MadeFolder {
 
 /// A folder that was there, and whose owner had to be given permissions on it to fill it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Opened {
+pub(crate) struct Opened {
     /// Its mode before.
-    pub(super) mode: u32,
+    pub(crate) mode: u32,
 }
 
 /// Which file or folder a name leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
-    pub(super) device: u64,
-    pub(super) number: u64,
+pub(crate) struct Identity {
+    pub(crate) device: u64,
+    pub(crate) number: u64,
     /// False for a file with several names (hard links).
-    pub(super) is_only_name: bool,
+    pub(crate) is_only_name: bool,
 }
 
 /// What a folder of the output gets when all that goes into it is there.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Ending<'t> {
+pub(crate) enum Ending<'t> {
     /// Its twin's time and permissions, as far as it got them when it was made for it.
     Made(&'t Attributes),
     /// Its twin's time and exactly its permissions.
@@ -175,7 +175,7 @@ fn set_mode(folder: &File, ending: Ending<'_>) -> io::Result<()> {
 
 /// What file systems say that keep no permissions or times, or none but their mount's: FAT, exFAT, some of FUSE. The
 /// content is there nevertheless.
-pub(super) fn is_refused_by_kind(error: &io::Error) -> bool {
+pub(crate) fn is_refused_by_kind(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported)
 }
 
@@ -197,24 +197,24 @@ fn created_mode(permissions: Option<&Permissions>) -> u32 {
 /// Makes the folder at `path` with these permissions (or a new folder's usual ones), as far as the process's umask lets
 /// them through, and usable by its owner.
 #[cfg(unix)]
-pub(super) fn make_folder(path: &Path, permissions: Option<&Permissions>) -> io::Result<()> {
+pub(crate) fn make_folder(path: &Path, permissions: Option<&Permissions>) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().mode(created_mode(permissions)).create(path)
 }
 
 #[cfg(not(unix))]
-pub(super) fn make_folder(path: &Path, _permissions: Option<&Permissions>) -> io::Result<()> {
+pub(crate) fn make_folder(path: &Path, _permissions: Option<&Permissions>) -> io::Result<()> {
     std::fs::create_dir(path)
 }
 
 /// Which permissions a new file gets when it asks for some: the process's mask is not known without changing it, so
 /// the first file of each kind tells.
 #[derive(Debug, Default)]
-pub(super) struct Granted(Option<(Permissions, bool)>);
+pub(crate) struct Granted(Option<(Permissions, bool)>);
 
 impl Granted {
     /// Whether `file`, created with `wanted`, has them.
-    pub(super) fn matches(&mut self, file: &File, wanted: &Permissions) -> io::Result<bool> {
+    pub(crate) fn matches(&mut self, file: &File, wanted: &Permissions) -> io::Result<bool> {
         if let Some((known, matches)) = &self.0
             && known == wanted
         {

@@ -4,7 +4,7 @@
 
 use super::{Ending, Identity, MadeFolder, Opened};
 use crate::Error;
-use crate::pipeline::job::{Existing, IfExists};
+use crate::files::existing::{Existing, IfExists};
 use crate::tree::temporary_name;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};

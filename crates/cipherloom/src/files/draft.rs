@@ -1,10 +1,9 @@
 //! An output for those who write a format of their own, at any offset and from many threads: without a name until it
 //! is complete, as every output of this library.
 
-use super::folders::Target;
+use super::existing::IfExists;
+use super::folders::{Output, Target};
 use super::input::read_up_to;
-use super::job::IfExists;
-use super::output::Output;
 use crate::location::split;
 use crate::{Error, error::LocationFault};
 use std::ffi::{OsStr, OsString};
