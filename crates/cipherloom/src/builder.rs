@@ -67,7 +67,7 @@ pub fn verify(source: impl Into<PathBuf>) -> JobBuilder {
 
 /// Decrypts with one key and encrypts with another in one pass; the plaintext stays in memory. Where source and destination
 /// are the same folder and [`IfExists::Overwrite`] is set, each file is replaced where it is, and a run that was stopped goes
-/// on when it is repeated.
+/// on when it is repeated. Where the source has an index, only what that lists is re-keyed, and the destination has one too.
 ///
 /// ```
 /// # let scratch = tempfile::tempdir().unwrap();

@@ -136,7 +136,6 @@ fn what_a_job_would_ignore_of_its_index_is_refused() {
         (verifies().anchor(at("anchor")).format(raw.clone()), "a keyset"),
         (rekeys().index(true), "a job that encrypts"),
         (rekeys().only("*"), "a job that decrypts"),
-        (rekeys().anchor(at("anchor")), "a job that writes or compares it"),
     ] {
         let error = job.run().unwrap_err();
         assert!(

@@ -159,3 +159,32 @@ fn a_listing_can_be_given_up() {
         assert!(matches!(listed, Err(Error::Stopped)), "asked {asked} times");
     }
 }
+
+/// Where each file is replaced, what was done is listed under the new key, and everything else as before.
+#[test]
+fn a_stopped_rekeying_in_place_writes_the_index_of_what_is_done() {
+    for threads in thread_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, sealed) = (folder.path().join("source"), folder.path().join("sealed"));
+        let files = sample(&source);
+        let keyset = || Keyset::generate(Template::Aes256GcmHkdf4Kb).unwrap();
+        let (old, new) = (keyset(), keyset());
+        cipherloom::encrypt(&source, &sealed).key(&old).index(true).run().unwrap();
+        let rekey = |observer: &dyn Observer| {
+            let rekey = cipherloom::rekey(&sealed, &sealed).key(&old).new_key(&new);
+            let threads = NonZeroUsize::new(threads).unwrap();
+            rekey.if_exists(IfExists::Overwrite).threads(threads).run_with(observer).unwrap()
+        };
+        let first = rekey(&Stopper::after(26 << 20));
+        assert!(first.files > 0 && first.files < files, "{first:?}");
+        let index = first.index.expect("it was written");
+        assert_eq!((index.generation, index.entries), (2, files + 3));
+        let (_, entries) = cipherloom::verify(&sealed).key(&new).list_index().unwrap();
+        let is_rekeyed = |entry: &cipherloom::report::ListedEntry| entry.key_id == Some(new.primary_id());
+        assert_eq!(entries.filter(|entry| is_rekeyed(entry.as_ref().unwrap())).count() as u64, first.files);
+        let second = rekey(&Unobserved);
+        assert_eq!((second.files, second.skipped, second.failed), (files - first.files, first.files, 0));
+        let verified = cipherloom::verify(&sealed).key(&new).run().unwrap();
+        assert_eq!((verified.files, verified.failed), (files, 0));
+    }
+}

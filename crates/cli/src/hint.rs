@@ -101,8 +101,7 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
              --replace` makes a new one of the files as they are"
         }
         IndexFault::NotCarried => {
-            "verify it first, then leave the index out with --exclude .cipherloom, and make a new one with `cipherloom index \
-             --replace`"
+            "re-key that folder by itself, into a folder; or leave its index out with --exclude .cipherloom"
         }
         IndexFault::Replaced { by: None } => {
             "if a run without --index replaced it: `cipherloom encrypt --index --if-exists overwrite` lists it, and so does \

@@ -230,7 +230,8 @@ impl RunSummary {
         let index_passed_over = tree.passed_over.index.saturating_sub(own);
         let run = RunSummary::of_run(*summary, links_passed_over, tree.passed_over);
         let index_mode = job.index.as_ref().map(|index| index.mode);
-        let writes_index = matches!(index_mode, Some(IndexMode::Update | IndexMode::Rebuild { .. }));
+        let writes_index =
+            matches!(index_mode, Some(IndexMode::Update | IndexMode::Rebuild { .. } | IndexMode::Carry));
         let index_not_written = writes_index && summary.index.is_none();
         RunSummary { in_place, dropped, links_hint, index_mode, index_not_written, index_passed_over, ..run }
     }
@@ -310,6 +311,7 @@ impl RunSummary {
             text.push_str("; the index was not written");
         }
         let why_skipped = match self.index_mode {
+            Some(IndexMode::Carry) => "re-keyed by an earlier run",
             _ if self.in_place => "they open with the new key; not checked further",
             Some(IndexMode::Update) => {
                 "the name exists, and the key opens the beginning; not checked further"

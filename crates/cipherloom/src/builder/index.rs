@@ -3,6 +3,7 @@
 use super::JobBuilder;
 use crate::Error;
 use crate::error::IndexFault;
+use crate::index::has_index;
 use crate::pipeline::{IndexMode, IndexUse, Links, Work, list_index, list_indexed_files};
 use crate::plan::Operation;
 use crate::report::{IndexReport, ListedEntry, Observer};
@@ -101,7 +102,7 @@ impl JobBuilder {
     }
 
     /// A file that remembers the index's newest generation, so that a tree is refused that was put back to an earlier state as a
-    /// whole. Where the index is written or verified, the file is too.
+    /// whole. Where the index is written or verified, the file is too: that of the source when re-keying.
     pub fn anchor(mut self, anchor: impl Into<PathBuf>) -> JobBuilder {
         self.indexing.anchor = Some(anchor.into());
         self
@@ -160,9 +161,11 @@ impl JobBuilder {
         let tree = Tree::list_observed(&self.source, &selection, observer);
         let tree = tree.map_err(|error| error.at(&self.source))?;
         let compares = *is_quick || anchor.is_some() || (opening.is_some() && !tree.is_single_file);
+        let carries = tree.passed_over.index > 0 && !tree.is_single_file && has_index(&tree.root);
         let mode = match (self.operation, rebuilt) {
             (Operation::Encrypt, _) if *is_updated => Some(IndexMode::Update),
             (Operation::Verify, Some(replace)) => Some(IndexMode::Rebuild { replace: *replace }),
+            (Operation::Rekey, _) if anchor.is_some() || carries => Some(IndexMode::Carry),
             (Operation::Verify, None) if compares => Some(IndexMode::Check { quick: *is_quick }),
             _ => None,
         };
@@ -184,7 +187,8 @@ impl JobBuilder {
             ((is_rebuilt || *is_quick) && !is(Operation::Verify), "a job that verifies"),
             (selects && !is(Operation::Decrypt), "a job that decrypts"),
             (
-                anchor.is_some() && !(*is_updated || selects || is(Operation::Verify)),
+                anchor.is_some()
+                    && !(*is_updated || selects || is(Operation::Verify) || is(Operation::Rekey)),
                 "a job that writes or compares it",
             ),
             (is_rebuilt && *is_quick, "to be either rebuilt or compared"),

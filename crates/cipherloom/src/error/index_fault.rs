@@ -48,8 +48,8 @@ pub enum IndexFault {
     /// An index is to be made of the files, and there is one.
     #[error("the tree has an index already")]
     Present,
-    /// A job re-keys a tree that has an index.
-    #[error("the tree has an index, which re-keying does not carry over")]
+    /// A job re-keys a tree into an object store, or with a folder that has an index of its own.
+    #[error("there is an index, which this run would not carry over")]
     NotCarried,
     /// The format or the shape of the job has no index.
     #[error("an index needs {0}")]

@@ -47,6 +47,7 @@ mod probe;
 mod raw;
 mod recognise;
 mod stream;
+mod succession;
 mod tink;
 mod tink_ctr_hmac;
 
@@ -58,6 +59,7 @@ pub use padding::pad;
 pub use raw::IvPolicy;
 pub use recognise::{Certainty, Finding, RECOGNISE_LEN, Recognised, recognise};
 pub(crate) use stream::Stream;
+pub(crate) use succession::Predecessor;
 
 use crate::Error;
 use crate::error::KeyFault;
@@ -289,7 +291,8 @@ impl Format {
         matches!(&*self.kind, Kind::Tink(format) if format.head_len() > format.layout().header as usize)
     }
 
-    /// Begins a new stream: fresh random salt or IV, keys derived, `header` filled.
+    /// Begins a new stream: fresh random salt or IV, keys derived, `header` filled. `predecessor`: the stream that it takes the
+    /// place of, which [`Format::succeeds`] then recognises in the header (tink).
     ///
     /// # Errors
     /// [`Error::Random`]; [`Error::AssociatedDataUnsupported`] if there is associated data and the format cannot bind it;
@@ -297,16 +300,26 @@ impl Format {
     pub(crate) fn seal_stream(
         &self,
         associated_data: &[u8],
+        predecessor: Option<&Predecessor>,
         header: &mut StreamHeader,
     ) -> Result<Stream, Error> {
         self.check_associated_data(associated_data)?;
         let len = self.layout().header;
         match &*self.kind {
-            Kind::Tink(format) => format.seal(associated_data, header.room(len)),
+            Kind::Tink(format) => format.seal(associated_data, predecessor, header.room(len)),
             Kind::Cobblestone(format) => format.seal(associated_data, header.room(len)),
             Kind::Age(format) => format.seal(header),
             Kind::OpenSsl(format) => format.seal(header.room(len)),
             Kind::Raw(format) => format.seal(header.room(len)),
+        }
+    }
+
+    /// Whether the key that seals has sealed the stream with this header in the place of `predecessor`, if the stream is
+    /// authentic. No other format than tink has such headers.
+    pub(crate) fn succeeds(&self, predecessor: &Predecessor, header: &[u8]) -> Result<bool, Error> {
+        match &*self.kind {
+            Kind::Tink(format) => format.succeeds(predecessor, header),
+            Kind::Cobblestone(_) | Kind::Age(_) | Kind::OpenSsl(_) | Kind::Raw(_) => Ok(false),
         }
     }
 

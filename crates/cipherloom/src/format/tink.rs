@@ -13,6 +13,7 @@
 
 use super::layout::{Form, LastSegment, Layout};
 use super::stream::{NotAuthentic, Stream, StreamCipher};
+use super::succession::{self, Predecessor};
 use super::{aead::Aead, derive, tink_ctr_hmac::CtrHmac};
 use crate::Error;
 use crate::key::{Keyset, Protection, StreamingKey};
@@ -85,11 +86,24 @@ impl TinkFormat {
         }
     }
 
-    pub(super) fn seal(&self, associated_data: &[u8], header: &mut [u8]) -> Result<Stream, Error> {
+    pub(super) fn seal(
+        &self,
+        associated_data: &[u8],
+        predecessor: Option<&Predecessor>,
+        header: &mut [u8],
+    ) -> Result<Stream, Error> {
         let key = &self.keys[0];
         header[0] = header.len() as u8;
         getrandom::fill(&mut header[1..]).map_err(Error::Random)?;
+        if let Some(predecessor) = predecessor {
+            succession::mark(key, predecessor, header)?;
+        }
         self.stream(key, associated_data, header)
+    }
+
+    /// Whether the primary key made this header in the place of `predecessor`.
+    pub(super) fn succeeds(&self, predecessor: &Predecessor, header: &[u8]) -> Result<bool, Error> {
+        succession::is_marked(&self.keys[0], predecessor, header)
     }
 
     pub(super) fn open(

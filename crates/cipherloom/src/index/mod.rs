@@ -30,7 +30,7 @@ mod writer;
 pub(crate) use anchor::Anchor;
 pub(crate) use entry::{IndexEntry, IndexFile, IndexKind, Moment, StreamIdentity, split};
 pub use folder::has_index;
-pub(crate) use reader::Index;
+pub(crate) use reader::{Entries, Index};
 pub(crate) use root::Root;
 pub(crate) use sealed::digest;
 pub(crate) use writer::{IndexWriter, Replacing};

@@ -34,12 +34,14 @@ pub(crate) struct IndexWriter {
 }
 
 /// Which index may be replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Replacing {
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Replacing<'f> {
     /// None.
     Nothing,
     /// One that the key opens; the new one is its next generation.
     Opened,
+    /// One that the key opens, or the one of this format, which sealed it before.
+    Rekeyed(&'f Format),
     /// Any; one that the key does not open ends with its tree's identifier.
     Any,
 }
@@ -54,16 +56,22 @@ impl IndexWriter {
         tree: &Path,
         format: &Format,
         suffix: &[u8],
-        replacing: Replacing,
+        replacing: Replacing<'_>,
         anchor: Option<&Path>,
     ) -> Result<IndexWriter, Error> {
         let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         let folder = Arc::new(IndexFolder::for_writing(tree)?);
-        let (previous, replaces_unopened) = match Index::in_folder(Arc::clone(&folder), format) {
-            Err(error) if replacing == Replacing::Any && is_unreadable(&error) => (None, true),
-            previous => (previous?, false),
+        let mut is_same_key = true;
+        let open = |format| Index::in_folder(Arc::clone(&folder), format);
+        let (previous, replaces_unopened) = match (open(format), replacing) {
+            (Err(error), Replacing::Any) if is_unreadable(&error) => (None, true),
+            (Err(error), Replacing::Rekeyed(before)) if is_unreadable(&error) => {
+                is_same_key = false;
+                (open(before)?, false)
+            }
+            (previous, _) => (previous?, false),
         };
-        if replacing == Replacing::Nothing && previous.is_some() {
+        if matches!(replacing, Replacing::Nothing) && previous.is_some() {
             return Err(Error::from(IndexFault::Present).at(&folder.path(ROOT)));
         }
         let anchor = anchor.map(Anchor::read).transpose()?;
@@ -72,7 +80,9 @@ impl IndexWriter {
             anchor.check(previous.as_ref().map(|(index, _)| index))?;
         }
         let parts = previous.iter().flat_map(|(index, _)| &index.root().parts);
-        let known = parts.filter(|part| part.key_id == key_id).map(|part| (part.content, *part)).collect();
+        // Keys of two keysets may have one identifier.
+        let is_usable = |part: &&PartReference| is_same_key && part.key_id == key_id;
+        let known = parts.filter(is_usable).map(|part| (part.content, *part)).collect();
         let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id });
         Ok(IndexWriter {
             folder,
@@ -91,6 +101,11 @@ impl IndexWriter {
     /// The generation before, if there is one.
     pub(crate) fn previous(&self) -> Option<&Index> {
         self.previous.as_ref().map(|(index, _)| index)
+    }
+
+    /// What names have behind those of their plaintexts, unless entries say otherwise. To be called before the first entry.
+    pub(crate) fn set_suffix(&mut self, suffix: &[u8]) {
+        self.builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id: self.key_id });
     }
 
     /// Adds an entry. They come in the index's order.

@@ -6,7 +6,7 @@
 //! themselves.
 
 use super::in_place::is_in_place;
-use super::job::Job;
+use super::job::{IndexMode, Job};
 use super::other_key::find_other_key;
 use super::tally::Tally;
 use crate::Error;
@@ -14,6 +14,7 @@ use crate::files::{
     Ending, Identity, IfExists, MadeFolder, Opened, Target, first_existing, make_folder, make_folders,
     sync_parents,
 };
+use crate::index::has_index;
 use crate::location::resolve;
 use crate::report::Observer;
 use crate::tree::{Directory, Tree};
@@ -71,7 +72,11 @@ pub fn check(tree: &Tree, job: &Job) -> Result<(), Error> {
 /// Refuses a job whose source and destination contain each other, or whose formats cannot be re-keyed.
 pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error> {
     job.work.check_rekey()?;
-    job.work.check_reserved(tree.passed_over)?;
+    let mut passed_over = tree.passed_over;
+    if job.index.as_ref().is_some_and(|index| index.mode == IndexMode::Carry) && has_index(&tree.root) {
+        passed_over.index = passed_over.index.saturating_sub(1);
+    }
+    job.work.check_reserved(passed_over)?;
     let destination = job.destination.as_deref().and_then(Path::file_name);
     destination.map_or(Ok(()), |name| job.check_output_name(name))?;
     let mut output = OsString::new();

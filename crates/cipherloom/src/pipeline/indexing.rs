@@ -5,31 +5,34 @@
 //! that this run did not write goes into an index only if a key opens its first segment.
 
 mod checking;
+mod identity;
 mod items;
 mod listing;
+mod rekeying;
+mod writing;
 
 pub use listing::{list_index, list_indexed_files};
 
 use super::destination::OutputTree;
-use super::job::{IndexMode, IndexUse, Job, Links};
+use super::job::{IndexMode, IndexUse, Job};
 use super::tally::Tally;
 use super::translation::Buffers;
 use crate::Error;
 use crate::engine::lock;
 use crate::error::IndexFault;
-use crate::files::{Input, Source, open_file_below, read_up_to};
-use crate::index::{
-    FOLDER, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Replacing, Root, StreamIdentity, digest,
-    path_of,
-};
-use crate::report::IndexReport;
+use crate::files::{Input, Source, open_file_below};
+use crate::format::Predecessor;
+use crate::index::{FOLDER, IndexWriter, Replacing, Root, StreamIdentity};
+use crate::report::{IndexReport, Observer};
 use crate::tree::{Attributes, Tree, attributes};
 use checking::Checking;
-use items::{Item, Items, Place, mode, moment};
-use std::cmp::Ordering;
+use identity::{identity, read_exactly};
+use items::{Items, Place};
+use rekeying::Rekeying;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
+use writing::{Written, entries_of, rekeyed_entries, write};
 
 /// A run's use of an index.
 pub(super) struct Indexing<'r> {
@@ -37,16 +40,17 @@ pub(super) struct Indexing<'r> {
     job: &'r Job,
     /// The encrypted tree, which the index describes.
     root: &'r Path,
-    purpose: Purpose,
+    purpose: Purpose<'r>,
     /// By entry, what goes into the index.
     seen: Vec<OnceLock<Seen>>,
     /// Entries that are not as the index lists them.
     held: Mutex<Vec<u32>>,
 }
 
-enum Purpose {
+enum Purpose<'r> {
     Write(Box<IndexWriter>),
     Check(Box<Checking>),
+    Carry(Box<Rekeying<'r>>),
 }
 
 /// A stream that was made or found.
@@ -72,6 +76,7 @@ impl<'r> Indexing<'r> {
     pub(super) fn begin(
         tree: &'r Tree,
         job: &'r Job,
+        is_in_place: bool,
         tally: &Tally<'_, u32>,
     ) -> Result<Option<Indexing<'r>>, Error> {
         let Some(IndexUse { mode, anchor, .. }) = &job.index else { return Ok(None) };
@@ -101,9 +106,14 @@ impl<'r> Indexing<'r> {
                 let Some(checking) = Checking::begin(tree, job, tally)? else { return Ok(None) };
                 (&*tree.root, Purpose::Check(Box::new(checking)))
             }
+            IndexMode::Carry => {
+                let root = job.destination.as_deref().ok_or_else(needs_keyset)?;
+                let rekeying = Rekeying::begin(tree, job, root, is_in_place, tally)?;
+                (root, Purpose::Carry(Box::new(rekeying)))
+            }
         };
         let seen = match &purpose {
-            Purpose::Write(_) => tree.entries.len(),
+            Purpose::Write(_) | Purpose::Carry(_) => tree.entries.len(),
             Purpose::Check(_) => 0,
         };
         let seen = (0..seen).map(|_| OnceLock::new()).collect();
@@ -113,7 +123,7 @@ impl<'r> Indexing<'r> {
     /// Which stream an output is that this run has written, before it gets its name; `None` if nobody asks.
     pub(super) fn see(&self, file: &File, len: u64) -> Result<Option<Seen>, Error> {
         match (&self.purpose, self.job.work.sealing().and_then(|format| format.key_id())) {
-            (Purpose::Write(_), Some(key_id)) => {
+            (Purpose::Write(_) | Purpose::Carry(_), Some(key_id)) => {
                 Ok(Some(Seen { identity: identity(file, len)?, key_id, found: None }))
             }
             _ => Ok(None),
@@ -127,32 +137,62 @@ impl<'r> Indexing<'r> {
         }
     }
 
-    /// Notes the output of an entry that was skipped, if a key opens it.
-    pub(super) fn confirm(&self, entry: u32, buffers: &mut Buffers) -> Result<(), Error> {
-        if !matches!(self.purpose, Purpose::Write(_)) {
+    /// The stream whose place the output of an entry takes, which must be the one that the index lists; `None` if the run does
+    /// not re-key what an index lists.
+    pub(super) fn predecessor(
+        &self,
+        entry: u32,
+        file: &File,
+        len: u64,
+    ) -> Result<Option<Predecessor>, Error> {
+        match &self.purpose {
+            Purpose::Carry(rekeying) => {
+                rekeying.checking.compare(entry, file, len)?;
+                rekeying.predecessor(entry).map(Some)
+            }
+            Purpose::Write(_) | Purpose::Check(_) => Ok(None),
+        }
+    }
+
+    /// Notes the output of an entry that was skipped, if a key opens it; if it was re-keyed, when all of it is authentic and has
+    /// taken the place of what the index lists.
+    pub(super) fn confirm(
+        &self,
+        entry: u32,
+        run_len: usize,
+        buffers: &mut Buffers,
+        observer: &dyn Observer,
+    ) -> Result<(), Error> {
+        if matches!(self.purpose, Purpose::Check(_)) {
             return Ok(());
         }
         let listed = &self.tree.entries[entry as usize];
         let below = &self.tree.directories[listed.directory as usize].path;
         let path = below.join(&buffers.name);
-        let mut confirm = || {
-            let file = open_file_below(self.root, &path).map_err(|error| match error {
-                Error::SourceChanged => Error::LinkInDestination,
-                error => error,
-            })?;
-            let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
-            if !metadata.is_file() {
-                return Err(Error::OutputExists);
-            }
-            let attributes = attributes(&metadata);
-            let input = Input::new(file, metadata.len(), &attributes);
-            let (seen, _) = self.open(input.file(), input.len(), attributes, buffers)?;
-            input.check_unchanged(false)?;
-            Ok(seen)
-        };
         // It is the output that is not as it should be.
-        let seen = confirm().map_err(|error| error.at(&self.root.join(&path)))?;
-        self.add(entry, Some(seen));
+        let at = |error: Error| match error {
+            Error::Stopped => error,
+            error => error.at(&self.root.join(&path)),
+        };
+        let (input, attributes) = open_output(self.root, &path).map_err(at)?;
+        let seen = match &self.purpose {
+            Purpose::Carry(rekeying) => {
+                match rekeying.confirm(entry, (input, attributes), run_len, buffers, observer) {
+                    // Who finds this in the source asks where else the index lists it.
+                    Err(error @ Error::Index(_)) if rekeying.is_in_place => return Err(error),
+                    confirmed => confirmed.map_err(at)?,
+                }
+            }
+            Purpose::Write(_) | Purpose::Check(_) => {
+                let confirm = || -> Result<Seen, Error> {
+                    let (seen, _) = self.open(input.file(), input.len(), attributes, buffers)?;
+                    input.check_unchanged(false)?;
+                    Ok(seen)
+                };
+                Some(confirm().map_err(at)?)
+            }
+        };
+        self.add(entry, seen);
         Ok(())
     }
 
@@ -175,6 +215,7 @@ impl<'r> Indexing<'r> {
                 checking.compare(entry, file, len)?;
                 Ok((None, 0))
             }
+            Purpose::Carry(_) => Err(Error::internal("re-keying reads all of each file")),
         }
     }
 
@@ -202,6 +243,7 @@ impl<'r> Indexing<'r> {
     pub(super) fn compare(&self, entry: u32, file: &File, len: u64) -> Result<(), Error> {
         match &self.purpose {
             Purpose::Check(checking) => checking.compare(entry, file, len),
+            Purpose::Carry(rekeying) => rekeying.checking.compare(entry, file, len),
             Purpose::Write(_) => Ok(()),
         }
     }
@@ -211,33 +253,68 @@ impl<'r> Indexing<'r> {
         lock(&self.held).push(entry);
     }
 
-    /// Writes the index, or reports what was kept back; `None` if that failed, which is reported.
+    /// Whether a run that was stopped writes the index of what it has done. Else it is repeated, and comes to all of that again.
+    pub(super) fn outlives_a_stop(&self) -> bool {
+        matches!(&self.purpose, Purpose::Carry(rekeying) if rekeying.is_in_place)
+    }
+
+    /// Writes the index, or reports what was kept back; `None` if that failed, which is reported, or if the run was stopped or
+    /// failed before it had re-keyed anything.
     pub(super) fn finish(self, outputs: Option<&OutputTree>, tally: &Tally<'_, u32>) -> Option<IndexReport> {
         let Indexing { tree, job, root, purpose, seen, held } = self;
         let held = held.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match purpose {
-            Purpose::Check(checking) => Some(checking.finish(tree, held, tally)),
+        let (result, found) = match purpose {
+            Purpose::Check(checking) => return Some(checking.finish(tree, held, tally)),
+            Purpose::Carry(rekeying) => {
+                let Rekeying { checking, writer, is_in_place, .. } = *rekeying;
+                let source = checking.entries();
+                let found = checking.finish(tree, held, tally);
+                let is_whole = tally.report(0).failed == 0 && !tally.is_stopped();
+                if !is_whole && seen.iter().all(|seen| seen.get().is_none()) {
+                    return None;
+                }
+                let written = Written { tree, job, root, outputs, seen: &seen, tally };
+                let items = Items::sorted(tree, job, Place::Source);
+                let entries = rekeyed_entries(source, items, is_in_place, &written);
+                (write(writer, entries, true, &written), found)
+            }
             Purpose::Write(writer) => {
                 let is_update = job.work.sealing().is_some();
-                let written = if is_update || tally.report(0).failed == 0 {
+                let written = Written { tree, job, root, outputs, seen: &seen, tally };
+                let result = if is_update || tally.report(0).failed == 0 {
                     let place = if is_update { Place::Output } else { Place::Source };
-                    let items = Items::sorted(tree, job, place);
-                    write(*writer, items, &Written { tree, job, root, outputs, seen: &seen, tally })
+                    let entries = entries_of(Items::sorted(tree, job, place), &written);
+                    write(*writer, entries, is_update, &written)
                 } else {
                     // What failed would be missing from it, and nothing would show that.
                     Err(IndexFault::Unsupported("a tree in which nothing fails; none was written").into())
                 };
-                match written {
-                    Ok(root) => Some(report_of(&root)),
-                    Err(error) => {
-                        let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
-                        tally.fail_other(&path, None, error.without_path());
-                        None
-                    }
-                }
+                (result, IndexReport::default())
+            }
+        };
+        match result {
+            Ok(root) => Some(IndexReport { missing: found.missing, extra: found.extra, ..report_of(&root) }),
+            Err(error) => {
+                let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
+                tally.fail_other(&path, None, error.without_path());
+                None
             }
         }
     }
+}
+
+/// Opens a file of the encrypted tree that is to be an output of this run.
+fn open_output(root: &Path, path: &Path) -> Result<(Input, Attributes), Error> {
+    let file = open_file_below(root, path).map_err(|error| match error {
+        Error::SourceChanged => Error::LinkInDestination,
+        error => error,
+    })?;
+    let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
+    if !metadata.is_file() {
+        return Err(Error::OutputExists);
+    }
+    let attributes = attributes(&metadata);
+    Ok((Input::new(file, metadata.len(), &attributes), attributes))
 }
 
 fn report_of(root: &Root) -> IndexReport {
@@ -249,151 +326,9 @@ fn report_of(root: &Root) -> IndexReport {
     }
 }
 
-/// What the entries of a new generation are made of.
-struct Written<'w> {
-    tree: &'w Tree,
-    job: &'w Job,
-    root: &'w Path,
-    outputs: Option<&'w OutputTree>,
-    seen: &'w [OnceLock<Seen>],
-    tally: &'w Tally<'w, u32>,
-}
-
-/// Writes what the run has seen. If that is outputs, what the index listed before stays in it, unless this run has replaced it.
-fn write(mut writer: IndexWriter, items: Items<'_>, written: &Written<'_>) -> Result<Root, Error> {
-    let keeps = items.place() == Place::Output;
-    let before = writer.previous().filter(|_| keeps).map(Index::entries);
-    let mut before = before.into_iter().flatten().peekable();
-    for (item, path) in items {
-        let Some((entry, is_found)) = written.entry(item, path)? else { continue };
-        let mut known = None;
-        let is_due = |listed: &Result<IndexEntry, Error>| {
-            listed.as_ref().map_or(true, |listed| listed.order(&entry) != Ordering::Greater)
-        };
-        while let Some(listed) = before.next_if(is_due) {
-            let listed = listed?;
-            if listed.path == entry.path {
-                known = Some(listed);
-            } else {
-                writer.push(&listed)?;
-            }
-        }
-        match known {
-            // This run found another file there than the index lists, which is for its owner to decide.
-            Some(listed) if is_found && !is_same_file(&listed, &entry) => {
-                let path = written.root.join(path_of(&entry.path)?);
-                let fault = Error::from(IndexFault::Replaced { by: None });
-                written.tally.fail_other(&path, None, &fault);
-                writer.push(&listed)?;
-            }
-            _ => writer.push(&entry)?,
-        }
-    }
-    for listed in before {
-        writer.push(&listed?)?;
-    }
-    writer.finish()
-}
-
-fn is_same_file(one: &IndexEntry, other: &IndexEntry) -> bool {
-    matches!((&one.kind, &other.kind), (IndexKind::File(one), IndexKind::File(other)) if one.identity == other.identity)
-}
-
-impl Written<'_> {
-    /// The entry of an item at `path`, and whether it is a file that this run found and did not make; `None` if there is none.
-    fn entry(&self, item: Item, path: Vec<u8>) -> Result<Option<(IndexEntry, bool)>, Error> {
-        let mut is_found = false;
-        let kind = match item {
-            // Something else may have its name.
-            Item::Folder(folder) if self.outputs.is_some_and(|outputs| outputs.is_refused(folder)) => {
-                return Ok(None);
-            }
-            Item::Folder(folder) => {
-                let attributes = &self.tree.directories[folder as usize].attributes;
-                IndexKind::Folder { mode: mode(attributes), modified: moment(attributes) }
-            }
-            Item::Link(link) => match self.made_link(link) {
-                Some(target) => IndexKind::Link { target: target.into_os_string().into_encoded_bytes() },
-                None => return Ok(None),
-            },
-            Item::File(entry) => {
-                let Some(seen) = self.seen[entry as usize].get() else { return Ok(None) };
-                is_found = seen.found.is_some();
-                IndexKind::File(self.file(entry, seen, &path)?)
-            }
-        };
-        Ok(Some((IndexEntry { path, kind }, is_found)))
-    }
-
-    /// Where a link leads that is in the encrypted tree; `None` if it was passed over or is not the one of the source.
-    fn made_link(&self, link: u32) -> Option<PathBuf> {
-        let found = read_link(self.root, self.tree, link).ok()?;
-        let is_made = || {
-            self.job.links != Links::Skip
-                && read_link(&self.tree.root, self.tree, link).is_ok_and(|target| target == found)
-        };
-        (self.job.work.sealing().is_none() || is_made()).then_some(found)
-    }
-
-    fn file(&self, entry: u32, seen: &Seen, path: &[u8]) -> Result<IndexFile, Error> {
-        let Written { job, tree, .. } = self;
-        let listed = &tree.entries[entry as usize];
-        let (size, ciphertext_len, attributes) = match (&seen.found, job.work.sealing()) {
-            (Some(found), _) => (found.plaintext_len, found.len, &found.attributes),
-            (None, Some(format)) => {
-                (listed.size, format.layout().ciphertext_len(listed.size), &listed.attributes)
-            }
-            (None, None) => return Err(Error::internal("a file of an index without a format")),
-        };
-        let suffix = job.suffix.as_encoded_bytes();
-        Ok(IndexFile {
-            // A name that has nothing in front of the suffix is its own plaintext's.
-            plaintext: path
-                .strip_suffix(suffix)
-                .filter(|_| job.has_plaintext_name(path))
-                .unwrap_or(path)
-                .to_vec(),
-            size,
-            ciphertext_len,
-            mode: mode(attributes),
-            modified: moment(attributes),
-            identity: seen.identity,
-            key_id: seen.key_id,
-        })
-    }
-}
-
 /// Where the link leads that is in the place of the tree's below `root`.
 fn read_link(root: &Path, tree: &Tree, link: u32) -> Result<PathBuf, Error> {
     let link = &tree.links[link as usize];
     let below = &tree.directories[link.directory as usize].path;
     Source::root(root)?.below(below)?.read_link(&link.name)
-}
-
-/// What identifies the stream in a file of `len` bytes.
-fn identity(file: &File, len: u64) -> Result<StreamIdentity, Error> {
-    const TAIL: u64 = 16;
-    let mut bytes = [0; 40 + TAIL as usize];
-    read_exactly(file, &mut bytes[..1], 0)?;
-    let header = match bytes[0] {
-        header @ (24 | 40) => usize::from(header),
-        _ => {
-            let problem = "its first byte is neither 24 nor 40";
-            return Err(Error::NotThisFormat { format: "tink", problem });
-        }
-    };
-    let tail = len.saturating_sub(header as u64).min(TAIL) as usize;
-    read_exactly(file, &mut bytes[..header], 0)?;
-    read_exactly(file, &mut bytes[header..header + tail], len - tail as u64)?;
-    let mut identity = StreamIdentity::default();
-    identity.copy_from_slice(&digest(&bytes[..header + tail])[..16]);
-    Ok(identity)
-}
-
-fn read_exactly(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), Error> {
-    match read_up_to(file, buffer, offset) {
-        Ok(count) if count == buffer.len() => Ok(()),
-        Ok(_) => Err(Error::SourceShrank),
-        Err(error) => Err(Error::io("read the file", error)),
-    }
 }

@@ -133,6 +133,8 @@ pub enum IndexMode {
         /// Whether most of the content is left unread.
         quick: bool,
     },
+    /// Compares the source with its index, and has the destination's index list what was re-keyed.
+    Carry,
 }
 
 /// How a job uses an index.

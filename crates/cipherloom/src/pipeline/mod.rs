@@ -78,7 +78,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
         tally.fail_other(&unlisted.path, None, &unlisted.error);
     }
     let outputs = destination::prepare(tree, job, &tally)?;
-    let indexing = match Indexing::begin(tree, job, &tally) {
+    let indexing = match Indexing::begin(tree, job, in_place, &tally) {
         Ok(indexing) => indexing,
         Err(error) => {
             if let Some(outputs) = &outputs {
@@ -107,6 +107,8 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
     tally.release_held();
     let found = tree.entries.len() as u64;
     if tally.is_stopped() {
+        let indexing = indexing.filter(|indexing| all_ended.is_ok() && indexing.outlives_a_stop());
+        let index = indexing.and_then(|indexing| indexing.finish(outputs.as_ref(), &tally));
         if let Some(outputs) = &outputs {
             if in_place {
                 // The folders are nobody's draft: what a stopped run replaced in them is there to stay.
@@ -117,7 +119,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
         }
         // A panic stops the run too.
         all_ended?;
-        return Ok(Report { seconds: start.elapsed().as_secs_f64(), ..tally.report(found) });
+        return Ok(Report { index, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) });
     }
     let links = links::copy_links(tree, job, outputs.as_ref(), &tally);
     // Before the folders are closed, which may become read-only.

@@ -69,7 +69,8 @@ impl Pieces {
         // Keys are tried on a copy of the first segment, of which no more than this is there.
         let scratch_len = if work.opening().is_some() { head.len() } else { 0 };
         let scratch = workspace.0.second.first(scratch_len)?;
-        let translation = Translation::begin(work, RUN_LEN, source_len, associated_data, head, scratch)?;
+        let translation =
+            Translation::begin(work, RUN_LEN, source_len, associated_data, None, head, scratch)?;
         Ok(Pieces { translation })
     }
 

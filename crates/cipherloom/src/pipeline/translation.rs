@@ -17,7 +17,7 @@ mod rekeying;
 use super::job::Work;
 use crate::Error;
 use crate::files::{Input, Output};
-use crate::format::{LastSegment, Layout, Stream};
+use crate::format::{LastSegment, Layout, Predecessor, Stream};
 use crate::plan::{Operation, RUN_LEN};
 use crate::report::Observer;
 use crate::segments::{self, Buffer, Run, Sealing, offset_in};
@@ -65,11 +65,13 @@ pub(super) struct Moved {
 impl Translation {
     /// Derives the keys. `run_len`: bytes that one read should move. `head`: the first [`crate::Format::head_len`] bytes of an
     /// encrypted source, or more, or all of it. `scratch`: room for a copy of them where several keys are to be tried.
+    /// `predecessor`: the stream that a re-keyed one takes the place of, if that is to be shown.
     pub(super) fn begin(
         work: &Work,
         run_len: usize,
         source_len: u64,
         associated_data: &[u8],
+        predecessor: Option<&Predecessor>,
         head: &[u8],
         scratch: &mut [u8],
     ) -> Result<Translation, Error> {
@@ -81,7 +83,10 @@ impl Translation {
             plaintext_len = stream.layout().plaintext_len(source_len)?;
             opening = Some(stream);
         }
-        let sealing = work.sealing().map(|format| Sealing::begin(format, associated_data)).transpose()?;
+        let sealing = work
+            .sealing()
+            .map(|format| Sealing::succeed(format, associated_data, predecessor))
+            .transpose()?;
         let mut translation = Translation {
             operation: work.operation(),
             opening,
@@ -283,8 +288,8 @@ impl Passage {
         }
         let head = &buffers.main.first(present + 1)?[..present];
         let scratch = if scratch_len > 0 { buffers.second.first(scratch_len)? } else { &mut [] };
-        let translation =
-            Translation::begin(work, run_len, input.len(), &buffers.associated_data, head, scratch)?;
+        let (bound, predecessor) = (&buffers.associated_data, buffers.predecessor.as_ref());
+        let translation = Translation::begin(work, run_len, input.len(), bound, predecessor, head, scratch)?;
         Ok((Passage { translation, input, output }, present))
     }
 
@@ -328,6 +333,8 @@ pub(super) struct Buffers {
     pub(super) name: OsString,
     /// The path bound to the ciphertext.
     pub(super) associated_data: Vec<u8>,
+    /// The stream that the next output takes the place of.
+    pub(super) predecessor: Option<Predecessor>,
 }
 
 impl Buffers {
@@ -337,6 +344,7 @@ impl Buffers {
             second: Buffer::new(second),
             name: OsString::with_capacity(256),
             associated_data: Vec::with_capacity(256),
+            predecessor: None,
         }
     }
 }

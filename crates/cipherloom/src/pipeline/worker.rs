@@ -95,7 +95,7 @@ impl<'r> Worker<'r> {
         let entry = self.entry(index);
         self.name_output(index)?;
         self.bind_path(entry)?;
-        indexing.confirm(index, &mut self.buffers)
+        indexing.confirm(index, self.run.plan.run_len, &mut self.buffers, self.run.observer)
     }
 
     /// Reads an entry's beginning and end for the index.
@@ -159,6 +159,15 @@ impl<'r> Worker<'r> {
     /// Opens the entry and its output; `None` if it is to be skipped.
     fn begin(&mut self, index: u32) -> Result<Option<(Passage, usize)>, Error> {
         let Some((input, output)) = self.open(index)? else { return Ok(None) };
+        let predecessor = self
+            .run
+            .indexing
+            .map_or(Ok(None), |indexing| indexing.predecessor(index, input.file(), input.len()));
+        self.buffers.predecessor = match predecessor {
+            // A run that was killed may have re-keyed it: that is found out when it is confirmed.
+            Err(Error::Index(IndexFault::Replaced { .. })) if self.run.in_place => return Ok(None),
+            predecessor => predecessor?,
+        };
         if self.run.in_place
             && let Some(format) = self.run.job.work.sealing()
             && is_done(format, &input, &mut self.buffers)?

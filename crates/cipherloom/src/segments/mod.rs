@@ -17,7 +17,9 @@ mod buffer;
 pub(crate) use buffer::{Buffer, no_memory};
 
 use crate::Error;
-use crate::format::{Form, Format, LastSegment, Layout, SHORT_HEADER, Stream, StreamHeader, pad};
+use crate::format::{
+    Form, Format, LastSegment, Layout, Predecessor, SHORT_HEADER, Stream, StreamHeader, pad,
+};
 use std::fmt;
 use std::ops::Range;
 
@@ -76,8 +78,17 @@ pub(crate) struct Sealing {
 impl Sealing {
     /// Begins a stream with fresh keys.
     pub(crate) fn begin(format: &Format, associated_data: &[u8]) -> Result<Sealing, Error> {
+        Sealing::succeed(format, associated_data, None)
+    }
+
+    /// As [`Sealing::begin`]; the stream takes the place of `predecessor`, if that is known.
+    pub(crate) fn succeed(
+        format: &Format,
+        associated_data: &[u8],
+        predecessor: Option<&Predecessor>,
+    ) -> Result<Sealing, Error> {
         let mut header = StreamHeader::new();
-        let stream = format.seal_stream(associated_data, &mut header)?;
+        let stream = format.seal_stream(associated_data, predecessor, &mut header)?;
         Ok(Sealing { stream, header })
     }
 

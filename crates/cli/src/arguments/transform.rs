@@ -120,7 +120,9 @@ Examples:
   cipherloom rekey sealed resealed --identity me.txt --recipient age1...
 
 The second example re-keys in place: each file is replaced when its output is complete and on disk.
-A repeated run skips the files that already open with the new key.")]
+A repeated run skips the files that already open with the new key.
+
+If SRC has an index, DST gets one too. Only files that are as the index lists them are re-keyed.")]
 pub struct RekeyArguments {
     #[command(flatten)]
     pub tree: TreeArguments,
@@ -137,6 +139,9 @@ pub struct RekeyArguments {
     /// is none for standard input
     #[arg(long)]
     pub allow_mixed_keys: bool,
+    /// Refuse a tree whose index is older than FILE remembers; else remember its generation in FILE, in place the new one
+    #[arg(long, value_name = "FILE")]
+    pub anchor: Option<PathBuf>,
     #[command(flatten)]
     pub recipients: RecipientArguments,
     #[command(flatten)]

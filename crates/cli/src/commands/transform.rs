@@ -119,6 +119,7 @@ pub fn rekey(arguments: &RekeyArguments) -> anyhow::Result<ExitCode> {
     run.set_job(Work::Rekey { from, to }, Some(options))?;
     secrets.refuse_replacing(run.source.tree(), &run.job)?;
     run.job.allow_mixed_keys = arguments.allow_mixed_keys;
+    run.carry_index(arguments)?;
     run.start()
 }
 

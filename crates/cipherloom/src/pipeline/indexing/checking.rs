@@ -1,12 +1,13 @@
 //! Compares an encrypted tree with its index: before the run, what is missing and what is extra; in the run, which stream each file
 //! is; after it, where else the index lists a stream that was found in the wrong place.
 
+use super::identity::identity;
 use super::items::{Item, Items, Place};
-use super::{identity, read_link};
+use super::read_link;
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::open_file_below;
-use crate::index::{Anchor, FOLDER, Index, IndexEntry, IndexKind, StreamIdentity, path_of, split};
+use crate::index::{Anchor, Entries, FOLDER, Index, IndexEntry, IndexKind, StreamIdentity, path_of, split};
 use crate::pipeline::job::{IndexMode, IndexUse, Job, Work};
 use crate::pipeline::tally::Tally;
 use crate::report::IndexReport;
@@ -66,16 +67,7 @@ impl Checking {
                 }
                 Ok(()) => true,
             };
-            let root = index.root();
-            let report = IndexReport {
-                generation: root.generation,
-                time: root.time,
-                entries: root.entries(),
-                ..IndexReport::default()
-            };
-            let expected = vec![Expected::Nothing; tree.entries.len()];
-            let anchor = anchor.clone().filter(|_| is_followed);
-            let mut checking = Checking { index, expected, report, anchor };
+            let mut checking = Checking::new(index, tree, anchor.clone().filter(|_| is_followed));
             checking.compare_listings(tree, job, index_use, tally)?;
             Ok(Some(checking))
         };
@@ -92,8 +84,27 @@ impl Checking {
         }
     }
 
+    pub(super) fn new(index: Index, tree: &Tree, anchor: Option<Anchor>) -> Checking {
+        let (report, expected) =
+            (super::report_of(index.root()), vec![Expected::Nothing; tree.entries.len()]);
+        Checking { index, expected, report, anchor }
+    }
+
+    /// All entries of the index.
+    pub(super) fn entries(&self) -> Entries {
+        self.index.entries()
+    }
+
+    /// The stream that the index lists at an entry's path.
+    pub(super) fn listed_stream(&self, entry: u32) -> Option<StreamIdentity> {
+        match self.expected[entry as usize] {
+            Expected::File(identity) => Some(identity),
+            Expected::Nothing | Expected::Other => None,
+        }
+    }
+
     /// Goes through both listings, which have the same order.
-    fn compare_listings(
+    pub(super) fn compare_listings(
         &mut self,
         tree: &Tree,
         job: &Job,
@@ -112,7 +123,7 @@ impl Checking {
                 self.report_extra(tree, item, &path, is_decrypted, tally)?;
             }
             match items.next_if(|(_, path)| *path == entry.path) {
-                Some((item, _)) => self.meet(tree, item, &entry, tally)?,
+                Some((item, _)) => self.meet(tree, job, item, &entry, tally)?,
                 None if is_wanted(&entry, job, index_use)? => {
                     let path = tree.root.join(path_of(&entry.path)?);
                     if !path.ancestors().any(|folder| unlisted.contains(folder)) {
@@ -132,14 +143,18 @@ impl Checking {
     fn meet(
         &mut self,
         tree: &Tree,
+        job: &Job,
         item: Item,
         entry: &IndexEntry,
         tally: &Tally<'_, u32>,
     ) -> Result<(), Error> {
         let is_same = match (item, &entry.kind) {
             (Item::File(file), kind) => {
+                let len = tree.entries[file as usize].size;
+                // A run that was killed may have re-keyed it to another length.
+                let is_any_len = matches!(job.work, Work::Rekey { .. });
                 self.expected[file as usize] = match kind {
-                    IndexKind::File(listed) if listed.ciphertext_len == tree.entries[file as usize].size => {
+                    IndexKind::File(listed) if is_any_len || listed.ciphertext_len == len => {
                         Expected::File(listed.identity)
                     }
                     _ => Expected::Other,
@@ -189,9 +204,15 @@ impl Checking {
 
     /// Fails with [`Error::Index`] if this entry is another stream than the index lists.
     pub(super) fn compare(&self, entry: u32, file: &File, len: u64) -> Result<(), Error> {
-        match self.expected[entry as usize] {
-            Expected::File(expected) if expected == identity(file, len)? => Ok(()),
-            _ => Err(IndexFault::Replaced { by: None }.into()),
+        let Some(expected) = self.listed_stream(entry) else {
+            return Err(IndexFault::Replaced { by: None }.into());
+        };
+        match identity(file, len) {
+            Ok(found) if found == expected => Ok(()),
+            Ok(_) | Err(Error::NotThisFormat { .. } | Error::SourceShrank) => {
+                Err(IndexFault::Replaced { by: None }.into())
+            }
+            Err(error) => Err(error),
         }
     }
 

@@ -28,7 +28,6 @@ pub(super) enum Item {
 /// All items of a tree but its root, with their paths.
 pub(super) struct Items<'t> {
     tree: &'t Tree,
-    place: Place,
     /// What the names of files get behind them.
     suffix: &'t [u8],
     /// The folders' paths, with `/` between names.
@@ -72,11 +71,7 @@ impl<'t> Items<'t> {
         sorted.extend(count(folders.len()).skip(1).map(Item::Folder));
         sorted.extend(count(tree.links.len()).map(Item::Link));
         sorted.sort_unstable_by(order);
-        Items { tree, place, suffix, sorted: sorted.into_iter(), folders }
-    }
-
-    pub(super) fn place(&self) -> Place {
-        self.place
+        Items { tree, suffix, sorted: sorted.into_iter(), folders }
     }
 }
 
@@ -107,7 +102,7 @@ impl Iterator for Items<'_> {
 }
 
 /// A relative path with `/` between its names, on every system.
-fn bytes_of(path: &Path) -> Vec<u8> {
+pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
     let names = path.components().filter_map(|component| match component {
         Component::Normal(name) => Some(name.as_encoded_bytes()),
         _ => None,

@@ -130,7 +130,8 @@ mod tests {
     fn translated(work: &Work, source: Vec<u8>, buffers: &mut Buffers) -> (Memory, Moved) {
         let ends = Memory { source, ..Memory::default() };
         let translation =
-            Translation::begin(work, RUN_LEN, ends.source.len() as u64, b"", &ends.source, &mut []).unwrap();
+            Translation::begin(work, RUN_LEN, ends.source.len() as u64, b"", None, &ends.source, &mut [])
+                .unwrap();
         let moved = translation.advance(&ends, 0..translation.segments, buffers, 0, &Unobserved).unwrap();
         (ends, moved)
     }

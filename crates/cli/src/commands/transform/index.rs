@@ -1,14 +1,16 @@
 //! How a run uses the index of an encrypted folder.
 
 use super::{Run, formats_of};
-use crate::arguments::{DecryptArguments, EncryptArguments, IndexArguments, TreeArguments, VerifyArguments};
+use crate::arguments::{
+    DecryptArguments, EncryptArguments, IndexArguments, RekeyArguments, TreeArguments, VerifyArguments,
+};
 use crate::commands::sources::Source;
 use crate::exit_code::{ExitCode, usage};
 use crate::output::{self, at};
 use crate::{device, keys};
 use cipherloom::Format;
 use cipherloom::internal::location::Location;
-use cipherloom::internal::{IndexMode, IndexUse, Selection, Tree, Work};
+use cipherloom::internal::{IndexMode, IndexUse, Selection, Tree, Work, has_index};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -36,10 +38,24 @@ impl Run<'_> {
             return self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree);
         }
         if let Some(Location::Path(folder)) = &self.folder
-            && cipherloom::internal::has_index(folder)
+            && has_index(folder)
         {
             let words = "it has an index, which will not list what this run writes; --index updates it";
             output::warn(at(folder, words));
+        }
+        Ok(())
+    }
+
+    /// If the source has an index: has the run compare the files with it, and list them in that of DST.
+    pub(super) fn carry_index(&mut self, arguments: &RekeyArguments) -> anyhow::Result<()> {
+        let RekeyArguments { tree, anchor, .. } = arguments;
+        let has_own = |listed: &Tree| {
+            let is_listed = listed.passed_over.index > 0 || tree.names_files();
+            is_listed && !listed.is_single_file && has_index(&listed.root)
+        };
+        let is_in_folder = matches!(self.folder, Some(Location::Path(_)));
+        if anchor.is_some() || (is_in_folder && self.source.tree().is_some_and(has_own)) {
+            return self.use_index(IndexMode::Carry, anchor.as_deref(), tree);
         }
         Ok(())
     }
@@ -59,7 +75,7 @@ impl Run<'_> {
         if !formats_of(&self.job).all(|format| format.key_id().is_some()) {
             return Err(usage("an index is sealed with a keyset", "use --format tink"));
         }
-        let selects = matches!(mode, IndexMode::Check { .. });
+        let selects = matches!(mode, IndexMode::Check { .. } | IndexMode::Carry);
         if selects && (tree.names_files() || self.source.tree().is_some_and(|tree| tree.is_several)) {
             return Err(usage(
                 "an index is compared with a whole folder",
@@ -133,7 +149,7 @@ impl Run<'_> {
     pub(super) fn compares(&self, tree: &Tree) -> bool {
         let mode = self.job.index.as_ref().map(|index| index.mode);
         let has_index = tree.passed_over.index > 0 || self.folder.is_some();
-        matches!(mode, Some(IndexMode::Check { .. })) && has_index
+        matches!(mode, Some(IndexMode::Check { .. } | IndexMode::Carry)) && has_index
     }
 
     /// What a run did that read only the beginnings and ends of files, as a participle.
@@ -141,7 +157,7 @@ impl Run<'_> {
         match self.job.index.as_ref()?.mode {
             IndexMode::Rebuild { .. } => Some("indexed"),
             IndexMode::Check { quick: true } => Some("compared"),
-            IndexMode::Check { quick: false } | IndexMode::Update => None,
+            IndexMode::Check { quick: false } | IndexMode::Update | IndexMode::Carry => None,
         }
     }
 }

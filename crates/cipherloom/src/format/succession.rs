@@ -1,0 +1,96 @@
+//! How a re-keyed stream says which stream it takes the place of: to those who have its key, and to nobody else. For all others
+//! its salt is as random as any.
+//!
+//! ```text
+//! header    | length (1) | random | mark | nonce prefix, random (7) |       random and mark: half of the salt each, 8 or 16
+//! mark      the first bytes of HMAC-SHA256(marking key, predecessor | the header without the mark)
+//! key       HKDF(the main key's hash, main key, no salt, info = label)
+//! ```
+//!
+//! A run that finds such a stream where it expects the predecessor knows that a holder of the key made it of that one. Nobody
+//! else can give a stream another header, since its segments' keys are derived from the salt.
+
+use super::derive;
+use crate::Error;
+use crate::key::StreamingKey;
+use aws_lc_rs::{constant_time, hmac};
+use std::ops::Range;
+use zeroize::Zeroizing;
+
+/// What identifies a stream and its place, hashed.
+pub(crate) type Predecessor = [u8; 32];
+
+/// Bound paths begin with another byte.
+const LABEL: &[u8] = b"\0cipherloom re-keyed stream 1";
+
+/// Puts the mark into a header that is random otherwise.
+pub(super) fn mark(key: &StreamingKey, predecessor: &Predecessor, header: &mut [u8]) -> Result<(), Error> {
+    let tag = tag(key, predecessor, header)?;
+    let place = place(key);
+    let len = place.len();
+    header[place].copy_from_slice(&tag.as_ref()[..len]);
+    Ok(())
+}
+
+/// Whether a header has the mark.
+pub(super) fn is_marked(key: &StreamingKey, predecessor: &Predecessor, header: &[u8]) -> Result<bool, Error> {
+    if header.len() != key.header_len() as usize {
+        return Ok(false);
+    }
+    let tag = tag(key, predecessor, header)?;
+    let place = place(key);
+    let expected = &tag.as_ref()[..place.len()];
+    Ok(constant_time::verify_slices_are_equal(expected, &header[place]).is_ok())
+}
+
+/// Where the mark is in a header: the second half of the salt.
+fn place(key: &StreamingKey) -> Range<usize> {
+    let salt = key.derived_key_size as usize;
+    1 + salt / 2..1 + salt
+}
+
+fn tag(key: &StreamingKey, predecessor: &Predecessor, header: &[u8]) -> Result<hmac::Tag, Error> {
+    let mut marking = Zeroizing::new([0; 32]);
+    derive::hkdf(key.hkdf_hash, &key.key_value, b"", LABEL, marking.as_mut_slice())?;
+    let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, marking.as_slice()));
+    let place = place(key);
+    for bytes in [predecessor, &header[..place.start], &header[place.end..]] {
+        context.update(bytes);
+    }
+    Ok(context.sign())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, StreamHeader};
+    use crate::key::{Keyset, Template};
+    use cipherloom_kernels::Backend;
+
+    #[test]
+    fn only_the_marked_header_of_the_same_key_and_predecessor_is_recognised() {
+        for template in Template::ALL {
+            let keyset = || Keyset::generate(template).unwrap();
+            let format = |keyset| Format::tink(keyset, Backend::best()).unwrap();
+            let (own, other) = (format(keyset()), format(keyset()));
+            let header = |predecessor: Option<&Predecessor>| {
+                let mut header = StreamHeader::new();
+                own.seal_stream(b"path", predecessor, &mut header).unwrap();
+                header.bytes().to_vec()
+            };
+            let predecessor = [7; 32];
+            let marked = header(Some(&predecessor));
+            assert!(own.succeeds(&predecessor, &marked).unwrap());
+            assert!(!own.succeeds(&[8; 32], &marked).unwrap());
+            assert!(!other.succeeds(&predecessor, &marked).unwrap());
+            assert!(!own.succeeds(&predecessor, &header(None)).unwrap());
+            assert!(!own.succeeds(&predecessor, &marked[..marked.len() - 1]).unwrap());
+            assert_ne!(marked, header(Some(&predecessor)), "never the same header twice");
+            for at in 0..marked.len() {
+                let mut damaged = marked.clone();
+                damaged[at] ^= 1;
+                assert!(!own.succeeds(&predecessor, &damaged).unwrap(), "byte {at}");
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What a run writes into an index: the entries of what it has seen, between those that the index listed before.
+
+use super::items::{Item, Items, mode, moment};
+use super::{Seen, read_link};
+use crate::Error;
+use crate::error::IndexFault;
+use crate::index::{Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, path_of, split};
+use crate::pipeline::destination::OutputTree;
+use crate::pipeline::job::{Job, Links};
+use crate::pipeline::tally::Tally;
+use crate::tree::Tree;
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// What the entries of a new generation are made of.
+pub(super) struct Written<'w> {
+    pub(super) tree: &'w Tree,
+    pub(super) job: &'w Job,
+    /// The encrypted tree.
+    pub(super) root: &'w Path,
+    pub(super) outputs: Option<&'w OutputTree>,
+    pub(super) seen: &'w [OnceLock<Seen>],
+    pub(super) tally: &'w Tally<'w, u32>,
+}
+
+/// An entry, and whether it is a file that this run found and did not make.
+type NewEntry = Result<(IndexEntry, bool), Error>;
+
+/// Writes what the run has seen, in the index's order. `keeps`: what the index listed before stays in it, unless this run has
+/// replaced it.
+pub(super) fn write(
+    mut writer: IndexWriter,
+    entries: impl Iterator<Item = NewEntry>,
+    keeps: bool,
+    written: &Written<'_>,
+) -> Result<Root, Error> {
+    let before = writer.previous().filter(|_| keeps).map(Index::entries);
+    let mut before = before.into_iter().flatten().peekable();
+    for entry in entries {
+        let (entry, is_found) = entry?;
+        let mut known = None;
+        let is_due = |listed: &Result<IndexEntry, Error>| {
+            listed.as_ref().map_or(true, |listed| listed.order(&entry) != Ordering::Greater)
+        };
+        while let Some(listed) = before.next_if(is_due) {
+            let listed = listed?;
+            if listed.path == entry.path {
+                known = Some(listed);
+            } else {
+                writer.push(&listed)?;
+            }
+        }
+        match known {
+            // This run found another file there than the index lists, which is for its owner to decide.
+            Some(listed) if is_found && !is_same_file(&listed, &entry) => {
+                let path = written.root.join(path_of(&entry.path)?);
+                let fault = Error::from(IndexFault::Replaced { by: None });
+                written.tally.fail_other(&path, None, &fault);
+                writer.push(&listed)?;
+            }
+            _ => writer.push(&entry)?,
+        }
+    }
+    for listed in before {
+        writer.push(&listed?)?;
+    }
+    writer.finish()
+}
+
+/// The entries of a tree's items.
+pub(super) fn entries_of<'w>(
+    items: Items<'w>,
+    written: &'w Written<'w>,
+) -> impl Iterator<Item = NewEntry> + 'w {
+    items.filter_map(|(item, path)| written.entry(item, path).transpose())
+}
+
+/// The entries of what was re-keyed, as the source's index lists them but for their streams; with the folders and links that were
+/// made. `source`: the entries of that index. `is_in_place`: only files, since all else is as it was.
+pub(super) fn rekeyed_entries<'w>(
+    source: impl Iterator<Item = Result<IndexEntry, Error>> + 'w,
+    items: Items<'w>,
+    is_in_place: bool,
+    written: &'w Written<'w>,
+) -> impl Iterator<Item = NewEntry> + 'w {
+    let mut items = items.peekable();
+    source.filter_map(move |listed| {
+        let listed = match listed {
+            Ok(listed) => listed,
+            Err(error) => return Some(Err(error)),
+        };
+        while items.next_if(|(_, path)| split(path) < split(&listed.path)).is_some() {}
+        let (item, path) = items.next_if(|(_, path)| *path == listed.path)?;
+        match item {
+            Item::File(entry) => written.rekeyed(entry, listed).map(Ok),
+            Item::Folder(_) | Item::Link(_) if is_in_place => None,
+            Item::Folder(_) | Item::Link(_) => written.entry(item, path).transpose(),
+        }
+    })
+}
+
+fn is_same_file(one: &IndexEntry, other: &IndexEntry) -> bool {
+    matches!((&one.kind, &other.kind), (IndexKind::File(one), IndexKind::File(other)) if one.identity == other.identity)
+}
+
+impl Written<'_> {
+    /// The entry of a re-keyed file; `None` if this one was not.
+    fn rekeyed(&self, entry: u32, listed: IndexEntry) -> Option<(IndexEntry, bool)> {
+        let (seen, format) = (self.seen[entry as usize].get()?, self.job.work.sealing()?);
+        let IndexKind::File(file) = listed.kind else { return None };
+        let kind = IndexKind::File(IndexFile {
+            ciphertext_len: format.layout().ciphertext_len(file.size),
+            identity: seen.identity,
+            key_id: seen.key_id,
+            ..file
+        });
+        Some((IndexEntry { path: listed.path, kind }, seen.found.is_some()))
+    }
+
+    /// The entry of an item at `path`, and whether it is a file that this run found and did not make; `None` if there is none.
+    fn entry(&self, item: Item, path: Vec<u8>) -> Result<Option<(IndexEntry, bool)>, Error> {
+        let mut is_found = false;
+        let kind = match item {
+            // Something else may have its name.
+            Item::Folder(folder) if self.outputs.is_some_and(|outputs| outputs.is_refused(folder)) => {
+                return Ok(None);
+            }
+            Item::Folder(folder) => {
+                let attributes = &self.tree.directories[folder as usize].attributes;
+                IndexKind::Folder { mode: mode(attributes), modified: moment(attributes) }
+            }
+            Item::Link(link) => match self.made_link(link) {
+                Some(target) => IndexKind::Link { target: target.into_os_string().into_encoded_bytes() },
+                None => return Ok(None),
+            },
+            Item::File(entry) => {
+                let Some(seen) = self.seen[entry as usize].get() else { return Ok(None) };
+                is_found = seen.found.is_some();
+                IndexKind::File(self.file(entry, seen, &path)?)
+            }
+        };
+        Ok(Some((IndexEntry { path, kind }, is_found)))
+    }
+
+    /// Where a link leads that is in the encrypted tree; `None` if it was passed over or is not the one of the source.
+    fn made_link(&self, link: u32) -> Option<PathBuf> {
+        let found = read_link(self.root, self.tree, link).ok()?;
+        let is_made = || {
+            self.job.links != Links::Skip
+                && read_link(&self.tree.root, self.tree, link).is_ok_and(|target| target == found)
+        };
+        (self.job.work.sealing().is_none() || is_made()).then_some(found)
+    }
+
+    fn file(&self, entry: u32, seen: &Seen, path: &[u8]) -> Result<IndexFile, Error> {
+        let Written { job, tree, .. } = self;
+        let listed = &tree.entries[entry as usize];
+        let (size, ciphertext_len, attributes) = match (&seen.found, job.work.sealing()) {
+            (Some(found), _) => (found.plaintext_len, found.len, &found.attributes),
+            (None, Some(format)) => {
+                (listed.size, format.layout().ciphertext_len(listed.size), &listed.attributes)
+            }
+            (None, None) => return Err(Error::internal("a file of an index without a format")),
+        };
+        let suffix = job.suffix.as_encoded_bytes();
+        Ok(IndexFile {
+            // A name that has nothing in front of the suffix is its own plaintext's.
+            plaintext: path
+                .strip_suffix(suffix)
+                .filter(|_| job.has_plaintext_name(path))
+                .unwrap_or(path)
+                .to_vec(),
+            size,
+            ciphertext_len,
+            mode: mode(attributes),
+            modified: moment(attributes),
+            identity: seen.identity,
+            key_id: seen.key_id,
+        })
+    }
+}
