@@ -100,6 +100,9 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
             "`cipherloom encrypt --index` updates it, and `cipherloom verify` compares the files with it; `cipherloom index \
              --replace` makes a new one of the files as they are"
         }
+        IndexFault::FilesFailed => {
+            "--exclude leaves out what is no part of the tree; --skip-unopened lists all other files"
+        }
         IndexFault::NotCarried => {
             "re-key that folder by itself, into a folder; or leave its index out with --exclude .cipherloom"
         }

@@ -200,8 +200,21 @@ fn an_index_is_made_of_a_tree_in_which_nothing_fails() {
     place.run("encrypt tree sealed --key key.json --suffix .enc").expect(0);
     fs::write(place.at("sealed/a/one.enc"), [40; 200]).unwrap();
     let made = place.run("index sealed --key key.json --suffix .enc").expect(5);
-    made.says(&["sealed/.cipherloom", "a tree in which nothing fails"]);
+    made.says(&["sealed/.cipherloom: not written"]).says(&["--skip-unopened"]);
     assert!(!place.at("sealed/.cipherloom/index/root").exists());
+
+    // The file is named, and it and others can be left out.
+    fs::write(place.at("sealed/README"), "What this is.").unwrap();
+    let made = place.run("index sealed --key key.json --suffix .enc --exclude README").expect(5);
+    made.says(&["sealed/a/one.enc: no key opens"]);
+    assert!(!place.at("sealed/.cipherloom/index/root").exists());
+    let index = "index sealed --key key.json --suffix .enc --exclude README --exclude one.enc";
+    place.run(index).expect(0).says(&["indexed 2 files", "lists 4 entries"]);
+    place.verify(" --exclude README --exclude one.enc").expect(0);
+    place.verify(" --quick --exclude one.enc").expect(6).says(&["sealed/README: extra"]);
+    let index = "index sealed --key key.json --suffix .enc --replace --skip-unopened";
+    let made = place.run(index).expect(5).says(&["indexed 2 files", "generation 2", "lists 4 entries"]);
+    made.says(&["sealed/a/one.enc: no key opens"]).says(&["sealed/README: "]);
 
     let place = Place::sealed();
     let before = place.generation();

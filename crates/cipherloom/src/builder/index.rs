@@ -17,6 +17,7 @@ pub(super) struct Indexing {
     is_updated: bool,
     /// Whether it is made anew; then whether even one is replaced that no key opens.
     rebuilt: Option<bool>,
+    is_partial: bool,
     is_quick: bool,
     only: Vec<String>,
     anchor: Option<PathBuf>,
@@ -50,7 +51,8 @@ impl JobBuilder {
     }
 
     /// Verification: makes an index of the files of a tree, whose beginnings the key must open. Nothing shows then whether one is
-    /// missing or was replaced before. `replace`: also where there is one already, whichever key it is of.
+    /// missing or was replaced before. `replace`: also where there is one already, whichever key it is of. Files that globs leave out
+    /// are not listed, and verification without these globs reports them as extra.
     ///
     /// ```
     /// # let scratch = tempfile::tempdir().unwrap();
@@ -67,6 +69,13 @@ impl JobBuilder {
     /// ```
     pub fn rebuild_index(mut self, replace: bool) -> JobBuilder {
         self.indexing.rebuilt = Some(replace);
+        self
+    }
+
+    /// With [`JobBuilder::rebuild_index`]: whether the index is also written if some files fail, and lists the others. Each failure is
+    /// reported. Default: no, so that an index never lacks a file by mistake.
+    pub fn skip_unopened(mut self, skip: bool) -> JobBuilder {
+        self.indexing.is_partial = skip;
         self
     }
 
@@ -145,7 +154,7 @@ impl JobBuilder {
         observer: &dyn Observer,
     ) -> Result<(Tree, Option<IndexUse>, Option<OsString>), Error> {
         self.refuse_what_has_no_effect(work)?;
-        let Indexing { is_updated, rebuilt, is_quick, only, anchor } = &self.indexing;
+        let Indexing { is_updated, rebuilt, is_partial, is_quick, only, anchor } = &self.indexing;
         let opening = work.opening().filter(|format| format.key_id().is_some());
         if let (false, Operation::Decrypt, Some(format)) = (only.is_empty(), self.operation, opening) {
             let selection = Selection::new(only, &[])?;
@@ -164,7 +173,9 @@ impl JobBuilder {
         let carries = tree.passed_over.index > 0 && !tree.is_single_file && has_index(&tree.root);
         let mode = match (self.operation, rebuilt) {
             (Operation::Encrypt, _) if *is_updated => Some(IndexMode::Update),
-            (Operation::Verify, Some(replace)) => Some(IndexMode::Rebuild { replace: *replace }),
+            (Operation::Verify, Some(replace)) => {
+                Some(IndexMode::Rebuild { replace: *replace, partial: *is_partial })
+            }
             (Operation::Rekey, _) if anchor.is_some() || carries => Some(IndexMode::Carry),
             (Operation::Verify, None) if compares => Some(IndexMode::Check { quick: *is_quick }),
             _ => None,
@@ -175,7 +186,7 @@ impl JobBuilder {
 
     /// Fails if the job would ignore what was asked of the index, or what was asked beside it.
     fn refuse_what_has_no_effect(&self, work: &Work) -> Result<(), Error> {
-        let Indexing { is_updated, rebuilt, is_quick, only, anchor } = &self.indexing;
+        let Indexing { is_updated, rebuilt, is_partial, is_quick, only, anchor } = &self.indexing;
         let is = |operation: Operation| self.operation == operation;
         let (selects, is_rebuilt) = (!only.is_empty(), rebuilt.is_some());
         let uses_it = *is_updated || is_rebuilt || *is_quick || selects || anchor.is_some();
@@ -192,7 +203,7 @@ impl JobBuilder {
                 "a job that writes or compares it",
             ),
             (is_rebuilt && *is_quick, "to be either rebuilt or compared"),
-            (is_rebuilt && has_globs, "all files, so no globs"),
+            (*is_partial && !is_rebuilt, "to be rebuilt where files may fail"),
             (selects && has_globs, "globs of one kind"),
             (selects && self.job.links != Links::Skip, "links to be skipped where it selects files"),
             (uses_it && !has_keyset, "a keyset"),

@@ -48,6 +48,9 @@ pub enum IndexFault {
     /// An index is to be made of the files, and there is one.
     #[error("the tree has an index already")]
     Present,
+    /// An index that is to be made of the files would lack some that failed.
+    #[error("not written: it would not list the files that failed")]
+    FilesFailed,
     /// A job re-keys a tree into an object store, or with a folder that has an index of its own.
     #[error("there is an index, which this run would not carry over")]
     NotCarried,
@@ -122,6 +125,7 @@ impl IndexFault {
             | IndexFault::InUse
             | IndexFault::Reserved { .. }
             | IndexFault::Present
+            | IndexFault::FilesFailed
             | IndexFault::NotCarried
             | IndexFault::Unsupported(_)
             | IndexFault::NotAnAnchor

@@ -48,6 +48,7 @@ impl Error {
             Index(
                 IndexFault::Unsupported(_)
                 | IndexFault::Reserved { .. }
+                | IndexFault::FilesFailed
                 | IndexFault::NotCarried
                 | IndexFault::Present
                 | IndexFault::Absent,

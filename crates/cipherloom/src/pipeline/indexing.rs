@@ -96,7 +96,7 @@ impl<'r> Indexing<'r> {
                 let writer = IndexWriter::begin(root, format, suffix, replacing, anchor)?;
                 (root, Purpose::Write(Box::new(writer)))
             }
-            IndexMode::Rebuild { replace } => {
+            IndexMode::Rebuild { replace, .. } => {
                 let format = opening.ok_or_else(needs_keyset)?;
                 let replacing = if replace { Replacing::Any } else { Replacing::Nothing };
                 let writer = IndexWriter::begin(&tree.root, format, suffix, replacing, anchor)?;
@@ -280,14 +280,16 @@ impl<'r> Indexing<'r> {
             }
             Purpose::Write(writer) => {
                 let is_update = job.work.sealing().is_some();
+                let mode = job.index.as_ref().map(|index| index.mode);
+                let is_partial = matches!(mode, Some(IndexMode::Rebuild { partial: true, .. }));
                 let written = Written { tree, job, root, outputs, seen: &seen, tally };
-                let result = if is_update || tally.report(0).failed == 0 {
+                let result = if is_update || is_partial || tally.report(0).failed == 0 {
                     let place = if is_update { Place::Output } else { Place::Source };
                     let entries = entries_of(Items::sorted(tree, job, place), &written);
                     write(*writer, entries, is_update, &written)
                 } else {
                     // What failed would be missing from it, and nothing would show that.
-                    Err(IndexFault::Unsupported("a tree in which nothing fails; none was written").into())
+                    Err(IndexFault::FilesFailed.into())
                 };
                 (result, IndexReport::default())
             }

@@ -122,11 +122,12 @@ pub enum Links {
 pub enum IndexMode {
     /// Adds what the job encrypts to the destination's index, which is made if there is none.
     Update,
-    /// Makes the source's index from its files, without reading more than their beginnings and ends. Nothing is written if
-    /// something fails.
+    /// Makes the source's index from its files, without reading more than their beginnings and ends.
     Rebuild {
         /// Whether an index that is there is replaced, even one that no key opens.
         replace: bool,
+        /// Whether it is also written if something fails, without that.
+        partial: bool,
     },
     /// Compares the source with its index. `quick`: only lengths, headers and ends are read.
     Check {

@@ -13,6 +13,7 @@ and times are those of the encrypted files. `cipherloom encrypt --index` knows a
 
 Examples:
   cipherloom index sealed --key key.json
+  cipherloom index sealed --key key.json --exclude README                  without one file
   cipherloom index sealed --key new.json --replace                         if its key was lost")]
 pub struct IndexArguments {
     /// The encrypted folder
@@ -25,6 +26,13 @@ pub struct IndexArguments {
     /// from that index is listed as it is now
     #[arg(long)]
     pub replace: bool,
+    /// Leave out files and folders that match (repeatable). Give `cipherloom verify` the same globs: without them it reports
+    /// these files as extra
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Also write the index if some files cannot be read or opened, without these. Each is reported, and the command still fails
+    #[arg(long)]
+    pub skip_unopened: bool,
     /// Remember the index's generation in FILE, and refuse to follow one that is older
     #[arg(long, value_name = "FILE")]
     pub anchor: Option<PathBuf>,

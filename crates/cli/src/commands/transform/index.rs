@@ -16,13 +16,15 @@ use std::path::Path;
 
 /// `cipherloom index`.
 pub fn index(arguments: &IndexArguments) -> anyhow::Result<ExitCode> {
-    let IndexArguments { tree, suffix, replace, anchor, format: options, common } = arguments;
-    let tree = TreeArguments { sources: vec![tree.clone()], ..TreeArguments::default() };
+    let IndexArguments { tree, suffix, exclude, anchor, format: options, common, .. } = arguments;
+    let (sources, exclude) = (vec![tree.clone()], exclude.clone());
+    let tree = TreeArguments { sources, exclude, ..TreeArguments::default() };
     let mut run = Run::new(&tree, None, common)?;
     let format = keys::format(options, device::engine(&run.machine))?;
     run.set_job(Work::Verify(format), Some(options))?;
     run.job.suffix.clone_from(suffix);
-    run.use_index(IndexMode::Rebuild { replace: *replace }, anchor.as_deref(), &tree)?;
+    let mode = IndexMode::Rebuild { replace: arguments.replace, partial: arguments.skip_unopened };
+    run.use_index(mode, anchor.as_deref(), &tree)?;
     run.start()
 }
 
