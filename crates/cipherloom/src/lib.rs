@@ -67,11 +67,11 @@ pub mod internal {
         Draft, Published, SourceFile, make_folders, open_file, open_file_below, read_up_to, sync_folders,
         sync_parents,
     };
-    pub use crate::index::{has_index, is_reserved};
+    pub use crate::index::{IndexPlace, IndexStore, StreamIdentity, has_index, is_reserved};
     pub use crate::pipeline::{
-        Ended, Entries, IndexMode, IndexUse, Job, Pieces, Tally, Work, Workspace, check, find_other_key_by,
-        is_in_place, list_index, list_indexed_files, replace_key_file, run, translate_stream,
-        translate_to_file, write_key_file,
+        Ended, Entries, Expectations, IndexMode, IndexUse, Indexing, Job, Pieces, Seen, StreamEnds, Tally,
+        Work, Workspace, check, find_other_key_by, is_in_place, list_index, list_indexed_files,
+        replace_key_file, run, select_indexed_files, translate_stream, translate_to_file, write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted,

@@ -142,7 +142,7 @@ impl JobBuilder {
         &self,
     ) -> Result<(IndexReport, impl Iterator<Item = Result<ListedEntry, Error>> + use<>), Error> {
         let format = self.key.as_ref().ok_or(Error::NoKey)?.format(&self.resolve_machine())?;
-        list_index(&self.source, &format, self.indexing.anchor.as_deref())
+        list_index((&self.source).into(), &format, self.indexing.anchor.as_deref())
             .map_err(|error| error.at(&self.source))
     }
 

@@ -39,6 +39,9 @@ pub enum IndexFault {
     /// Another process has the index open for writing, or has it open at all and this one wants to write.
     #[error("another process is using the tree's index")]
     InUse,
+    /// Another run has replaced the index, or is about to, since this one read it: in a store, where nothing is locked.
+    #[error("another run has written the tree's index meanwhile")]
+    Overtaken,
     /// A source has an entry under the name of indexes, or an output would have it.
     #[error("the name {name} is reserved for indexes")]
     Reserved {
@@ -123,6 +126,7 @@ impl IndexFault {
             IndexFault::Absent
             | IndexFault::NotAFile
             | IndexFault::InUse
+            | IndexFault::Overtaken
             | IndexFault::Reserved { .. }
             | IndexFault::Present
             | IndexFault::FilesFailed

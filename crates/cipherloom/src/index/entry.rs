@@ -20,7 +20,7 @@ use std::cmp::Ordering;
 pub(super) const PATH_LIMIT: usize = 65_535;
 
 /// What tells a stream from all others: the first 16 bytes of SHA-256 over its header and its last 16 bytes.
-pub(crate) type StreamIdentity = [u8; 16];
+pub type StreamIdentity = [u8; 16];
 
 /// A time of the last change, in seconds and nanoseconds since 1970.
 pub(crate) type Moment = (i64, u32);

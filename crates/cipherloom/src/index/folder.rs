@@ -1,7 +1,6 @@
 //! The files of an index. All of them are reached relative to the tree's root and through no link, and replaced in one rename.
 
 use super::root::Digest;
-use super::sealed::hex;
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 const LOCK: &str = ".cipherloom/index/lock";
 pub(super) const ROOT: &str = ".cipherloom/index/root";
 pub(super) const PREVIOUS: &str = ".cipherloom/index/root.previous";
-const PARTS: &str = ".cipherloom/index/parts";
+pub(super) const PARTS: &str = ".cipherloom/index/parts";
 
 /// The files of a tree's index, locked as long as this exists.
 #[derive(Debug)]
@@ -132,11 +131,6 @@ impl IndexFolder {
             }
         }
     }
-}
-
-/// Where a part's file is.
-pub(super) fn part_path(name: &Digest) -> PathBuf {
-    Path::new(PARTS).join(hex(name))
 }
 
 /// What a name says, if it is a part's.

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Parts are written first, then the root. The parts of the generation before stay until the next one, and parts that are the
-//! same in both are shared. `docs/formats.md` has the bytes, and decision 9 the reasons.
+//! same in both are shared. In an object store the same files are objects without a lock, and both roots are replaced by
+//! conditional writes (`place.rs`). `docs/formats.md` has the bytes, and decision 9 the reasons.
 
 use crate::Error;
 #[cfg(not(unix))]
@@ -20,6 +21,7 @@ mod anchor;
 mod entry;
 mod folder;
 mod part;
+mod place;
 mod reader;
 mod root;
 mod sealed;
@@ -28,8 +30,10 @@ mod tests;
 mod writer;
 
 pub(crate) use anchor::Anchor;
-pub(crate) use entry::{IndexEntry, IndexFile, IndexKind, Moment, StreamIdentity, split};
+pub use entry::StreamIdentity;
+pub(crate) use entry::{IndexEntry, IndexFile, IndexKind, Moment, split};
 pub use folder::has_index;
+pub use place::{IndexPlace, IndexStore};
 pub(crate) use reader::{Entries, Index};
 pub(crate) use root::Root;
 pub(crate) use sealed::digest;

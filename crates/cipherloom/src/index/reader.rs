@@ -1,22 +1,22 @@
 //! Reads an index, one part at a time.
 
 use super::entry::{IndexEntry, Malformed};
-use super::folder::{IndexFolder, PREVIOUS, ROOT, part_path};
+use super::folder::{PREVIOUS, ROOT};
 use super::part::{PART_LIMIT, PartRecords};
+use super::place::{IndexFiles, IndexPlace, part_path};
 use super::root::{Digest, PartReference, ROOT_LIMIT, Root};
 use super::sealed::{self, digest, file_limit};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
 use std::cmp::Ordering;
-use std::path::Path;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// A tree's index, whose root a key has opened.
 #[derive(Debug, Clone)]
 pub(crate) struct Index {
-    pub(super) folder: Arc<IndexFolder>,
+    files: Arc<IndexFiles>,
     format: Format,
     root: Root,
     /// SHA-256 of the root's file.
@@ -24,33 +24,31 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Opens the index of the tree in this folder; `None` if it has none.
+    /// Opens the index at this place; `None` if there is none.
     ///
     /// # Errors
     /// [`IndexFault::NotOpened`], [`IndexFault::InUse`], [`IndexFault::NotAFile`]; [`Error::Io`].
-    pub(crate) fn open(tree: &Path, format: &Format) -> Result<Option<Index>, Error> {
-        let Some(folder) = IndexFolder::for_reading(tree)? else { return Ok(None) };
-        Index::in_folder(Arc::new(folder), format).map(|index| index.map(|(index, _)| index))
+    pub(crate) fn open<'p>(
+        place: impl Into<IndexPlace<'p>>,
+        format: &Format,
+    ) -> Result<Option<Index>, Error> {
+        let Some(files) = IndexFiles::for_reading(place.into())? else { return Ok(None) };
+        Index::newest(Arc::new(files), format).map(|index| index.map(|(index, _)| index))
     }
 
     /// The newest generation, with the content of its root's file; `None` if there is none.
-    pub(super) fn in_folder(
-        folder: Arc<IndexFolder>,
-        format: &Format,
-    ) -> Result<Option<(Index, Vec<u8>)>, Error> {
+    pub(super) fn newest(files: Arc<IndexFiles>, format: &Format) -> Result<Option<(Index, Vec<u8>)>, Error> {
         format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
-        let Some(file) = folder.read(Path::new(ROOT), file_limit(ROOT_LIMIT))? else {
-            return match folder.read(Path::new(PREVIOUS), file_limit(ROOT_LIMIT))? {
-                Some(_) => {
-                    Err(Error::from(IndexFault::Damaged("its root is missing")).at(&folder.path(ROOT)))
-                }
+        let Some(file) = files.read(ROOT, file_limit(ROOT_LIMIT))? else {
+            return match files.read(PREVIOUS, file_limit(ROOT_LIMIT))? {
+                Some(_) => Err(Error::from(IndexFault::Damaged("its root is missing")).at(&files.path(ROOT))),
                 None => Ok(None),
             };
         };
         let opened = sealed::open(format, sealed::ROOT, &file)
             .and_then(|root| Root::read(&root).map_err(|Malformed| IndexFault::Damaged("its root").into()));
-        let root = opened.map_err(|error| error.at(&folder.path(ROOT)))?;
-        let index = Index { folder, format: format.clone(), root, digest: digest(&file) };
+        let root = opened.map_err(|error| error.at(&files.path(ROOT)))?;
+        let index = Index { files, format: format.clone(), root, digest: digest(&file) };
         Ok(Some((index, file)))
     }
 
@@ -65,15 +63,15 @@ impl Index {
     /// All entries, in the index's order.
     pub(crate) fn entries(&self) -> Entries {
         let parts = self.root.parts.clone().into_iter();
-        let (folder, format) = (Arc::clone(&self.folder), self.format.clone());
-        Entries { folder, format, parts, open: None, last: None }
+        let (files, format) = (Arc::clone(&self.files), self.format.clone());
+        Entries { files, format, parts, open: None, last: None }
     }
 }
 
 /// Goes through an index; only what is authentic and in order comes out. An error is the last item.
 #[derive(Debug)]
 pub(crate) struct Entries {
-    folder: Arc<IndexFolder>,
+    files: Arc<IndexFiles>,
     format: Format,
     parts: std::vec::IntoIter<PartReference>,
     /// The part that is being read, and how many entries it still has.
@@ -113,13 +111,13 @@ impl Entries {
         let open = || {
             let limit = u64::from(part.len).min(file_limit(PART_LIMIT));
             let missing = || Error::from(IndexFault::Damaged("a part is missing"));
-            let file = self.folder.read(&path, limit)?.ok_or_else(missing)?;
+            let file = self.files.read(&path, limit)?.ok_or_else(missing)?;
             if file.len() as u64 != u64::from(part.len) || digest(&file) != part.name {
                 return Err(IndexFault::Damaged("a part is not the one that was written").into());
             }
             sealed::open(&self.format, sealed::PART, &file)
         };
-        open().map_err(|error| error.at(&self.folder.path(&path.to_string_lossy())))
+        open().map_err(|error| error.at(&self.files.path(&path)))
     }
 }
 

@@ -156,7 +156,7 @@ fn no_part_and_no_root_can_be_swapped_cut_or_damaged() {
     let entries: Vec<IndexEntry> = (0..3).map(|number| entry(number.to_string(), number as u8)).collect();
     let old = write(tree, &format, &entries[..2]);
     let new = write(tree, &format, &entries);
-    let path = |part: &PartReference| tree.join(folder::part_path(&part.name));
+    let path = |part: &PartReference| tree.join(place::part_path(&part.name));
     let (root, part) = (tree.join(".cipherloom/index/root"), path(&new.parts[0]));
     for file in [&root, &part] {
         let whole = fs::read(file).unwrap();
@@ -377,7 +377,7 @@ fn a_reader_takes_only_what_writers_write() {
         let (name, len) = (digest(&file), file.len() as u32);
         let parts = tree.join(".cipherloom/index/parts");
         fs::create_dir_all(&parts).unwrap();
-        fs::write(tree.join(folder::part_path(&name)), &file).unwrap();
+        fs::write(tree.join(place::part_path(&name)), &file).unwrap();
         let reference = PartReference { name, len, content: name, key_id: 1, entries };
         let root = Root { parts: vec![reference], ..root.clone() };
         let file = sealed::seal(&format, sealed::ROOT, &mut root.write()).unwrap();

@@ -2,8 +2,9 @@
 
 use super::anchor::Anchor;
 use super::entry::{Defaults, IndexEntry, is_path, split};
-use super::folder::{IndexFolder, PREVIOUS, ROOT, part_path};
+use super::folder::ROOT;
 use super::part::{PART_LIMIT, PartBuilder};
+use super::place::{IndexFiles, IndexPlace, part_path};
 use super::reader::Index;
 use super::root::{Digest, PartReference, ROOT_LIMIT, Root};
 use super::sealed::{self, digest, file_limit, seal};
@@ -18,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A generation that is being written. Dropped before [`IndexWriter::finish`], it leaves the one before in force.
 #[derive(Debug)]
 pub(crate) struct IndexWriter {
-    folder: Arc<IndexFolder>,
+    files: Arc<IndexFiles>,
     format: Format,
     key_id: u32,
     previous: Option<(Index, Vec<u8>)>,
@@ -47,22 +48,22 @@ pub(crate) enum Replacing<'f> {
 }
 
 impl IndexWriter {
-    /// Locks the index of the tree in the folder `tree`, and opens the generation that there is. `format` seals the new one.
+    /// Locks the index at this place, if it is in a folder, and opens the generation that there is. `format` seals the new one.
     ///
     /// # Errors
     /// As [`Index::open`]; [`IndexFault::Present`]; [`IndexFault::Unsupported`] for a format without keysets; what
     /// [`Anchor::check`] says.
-    pub(crate) fn begin(
-        tree: &Path,
+    pub(crate) fn begin<'p>(
+        place: impl Into<IndexPlace<'p>>,
         format: &Format,
         suffix: &[u8],
         replacing: Replacing<'_>,
         anchor: Option<&Path>,
     ) -> Result<IndexWriter, Error> {
         let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
-        let folder = Arc::new(IndexFolder::for_writing(tree)?);
+        let files = Arc::new(IndexFiles::for_writing(place.into())?);
         let mut is_same_key = true;
-        let open = |format| Index::in_folder(Arc::clone(&folder), format);
+        let open = |format| Index::newest(Arc::clone(&files), format);
         let (previous, replaces_unopened) = match (open(format), replacing) {
             (Err(error), Replacing::Any) if is_unreadable(&error) => (None, true),
             (Err(error), Replacing::Rekeyed(before)) if is_unreadable(&error) => {
@@ -72,7 +73,7 @@ impl IndexWriter {
             (previous, _) => (previous?, false),
         };
         if matches!(replacing, Replacing::Nothing) && previous.is_some() {
-            return Err(Error::from(IndexFault::Present).at(&folder.path(ROOT)));
+            return Err(Error::from(IndexFault::Present).at(&files.path(ROOT)));
         }
         let anchor = anchor.map(Anchor::read).transpose()?;
         if let Some(anchor) = &anchor {
@@ -85,7 +86,7 @@ impl IndexWriter {
         let known = parts.filter(is_usable).map(|part| (part.content, *part)).collect();
         let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id });
         Ok(IndexWriter {
-            folder,
+            files,
             format: format.clone(),
             key_id,
             previous,
@@ -116,14 +117,14 @@ impl IndexWriter {
         }
         self.last.clone_from(&entry.path);
         let mut end =
-            End { folder: &self.folder, format: &self.format, key_id: self.key_id, known: &self.known };
+            End { files: &self.files, format: &self.format, key_id: self.key_id, known: &self.known };
         self.builder.push(entry, |bytes, entries| end.part(bytes, entries, &mut self.parts))
     }
 
     /// Writes the root, from which on the new generation is in force, and removes what only earlier ones had.
     pub(crate) fn finish(mut self) -> Result<Root, Error> {
         let mut end =
-            End { folder: &self.folder, format: &self.format, key_id: self.key_id, known: &self.known };
+            End { files: &self.files, format: &self.format, key_id: self.key_id, known: &self.known };
         self.builder.end(|bytes, entries| end.part(bytes, entries, &mut self.parts))?;
         let before = self.previous.as_ref().map(|(index, _)| index);
         let mut tree = [0; 16];
@@ -143,17 +144,14 @@ impl IndexWriter {
             return Err(IndexFault::Unsupported("fewer entries").into());
         }
         let file = seal_for_readers(&self.format, sealed::ROOT, &mut plaintext, ROOT_LIMIT)?;
-        self.folder.sync()?;
         let mut kept: HashSet<Digest> = root.parts.iter().map(|part| part.name).collect();
-        if let Some((index, file)) = &self.previous {
-            self.folder.write(Path::new(PREVIOUS), file)?;
+        if let Some((index, _)) = &self.previous {
             kept.extend(index.root().parts.iter().map(|part| part.name));
         }
-        self.folder.write(Path::new(ROOT), &file)?;
-        self.folder.sync()?;
+        self.files.replace_root(&file, self.previous.as_ref().map(|(_, file)| &**file))?;
         // Another key may open what this one did not.
         if !self.replaces_unopened {
-            self.folder.remove_other_parts(&kept);
+            self.files.remove_other_parts(&kept);
         }
         if let Some(anchor) = self.anchor {
             anchor.write(&root, &digest(&file))?;
@@ -164,7 +162,7 @@ impl IndexWriter {
 
 /// How a part is written.
 struct End<'w> {
-    folder: &'w IndexFolder,
+    files: &'w IndexFiles,
     format: &'w Format,
     key_id: u32,
     known: &'w HashMap<Digest, PartReference>,
@@ -181,7 +179,7 @@ impl End<'_> {
         // What the generation before has need not be written again, if it is there.
         if let Some(known) = self.known.get(&content)
             && self
-                .folder
+                .files
                 .read(&part_path(&known.name), u64::from(known.len))
                 .ok()
                 .flatten()
@@ -192,7 +190,7 @@ impl End<'_> {
         }
         let file = seal_for_readers(self.format, sealed::PART, bytes, PART_LIMIT)?;
         let name = digest(&file);
-        self.folder.write(&part_path(&name), &file)?;
+        self.files.write_part(&name, &file)?;
         let len = u32::try_from(file.len()).map_err(|_| Error::internal("a part of an index is too long"))?;
         parts.push(PartReference { name, len, content, key_id: self.key_id, entries });
         Ok(())

@@ -5,13 +5,15 @@
 //! that this run did not write goes into an index only if a key opens its first segment.
 
 mod checking;
-mod identity;
 mod items;
 mod listing;
 mod rekeying;
+mod streams;
 mod writing;
 
-pub use listing::{list_index, list_indexed_files};
+pub use checking::Expectations;
+pub use listing::{list_index, list_indexed_files, select_indexed_files};
+pub use streams::{Seen, StreamEnds};
 
 use super::destination::OutputTree;
 use super::job::{IndexMode, IndexUse, Job};
@@ -26,7 +28,6 @@ use crate::index::{FOLDER, IndexWriter, Replacing, Root, StreamIdentity};
 use crate::report::{IndexReport, Observer};
 use crate::tree::{Attributes, Tree, attributes};
 use checking::Checking;
-use identity::{identity, read_exactly};
 use items::{Items, Place};
 use rekeying::Rekeying;
 use std::fs::File;
@@ -35,7 +36,7 @@ use std::sync::{Mutex, OnceLock};
 use writing::{Written, entries_of, rekeyed_entries, write};
 
 /// A run's use of an index.
-pub(super) struct Indexing<'r> {
+pub struct Indexing<'r> {
     tree: &'r Tree,
     job: &'r Job,
     /// The encrypted tree, which the index describes.
@@ -53,33 +54,19 @@ enum Purpose<'r> {
     Carry(Box<Rekeying<'r>>),
 }
 
-/// A stream that was made or found.
-#[derive(Debug)]
-pub(super) struct Seen {
-    identity: StreamIdentity,
-    key_id: u32,
-    /// Of a file that this run did not make of its source: what is known of it.
-    found: Option<Box<Found>>,
-}
-
-/// A file of the encrypted tree.
-#[derive(Debug)]
-struct Found {
-    plaintext_len: u64,
-    len: u64,
-    attributes: Attributes,
-}
-
 impl<'r> Indexing<'r> {
     /// Locks and opens the index that the job uses. `None` if it uses none, or there is none to compare with; or one that cannot
-    /// be used, which is reported then.
-    pub(super) fn begin(
+    /// be used, which is reported then. `is_in_place`: each file is replaced where it is.
+    ///
+    /// # Errors
+    /// [`Error::Index`] if the job needs an index and there is none, or none that can be used; [`Error::Store`], [`Error::Io`].
+    pub fn begin<K>(
         tree: &'r Tree,
         job: &'r Job,
         is_in_place: bool,
-        tally: &Tally<'_, u32>,
+        tally: &Tally<'_, K>,
     ) -> Result<Option<Indexing<'r>>, Error> {
-        let Some(IndexUse { mode, anchor, .. }) = &job.index else { return Ok(None) };
+        let Some(index_use @ IndexUse { mode, anchor, .. }) = &job.index else { return Ok(None) };
         if tree.is_single_file {
             return Err(IndexFault::Unsupported("a folder, not a single file").into());
         }
@@ -93,13 +80,14 @@ impl<'r> Indexing<'r> {
                     return Err(needs_keyset());
                 };
                 let replacing = Replacing::Opened;
-                let writer = IndexWriter::begin(root, format, suffix, replacing, anchor)?;
+                let writer = IndexWriter::begin(index_use.place(root), format, suffix, replacing, anchor)?;
                 (root, Purpose::Write(Box::new(writer)))
             }
             IndexMode::Rebuild { replace, .. } => {
                 let format = opening.ok_or_else(needs_keyset)?;
                 let replacing = if replace { Replacing::Any } else { Replacing::Nothing };
-                let writer = IndexWriter::begin(&tree.root, format, suffix, replacing, anchor)?;
+                let place = index_use.place(&tree.root);
+                let writer = IndexWriter::begin(place, format, suffix, replacing, anchor)?;
                 (&*tree.root, Purpose::Write(Box::new(writer)))
             }
             IndexMode::Check { .. } => {
@@ -122,16 +110,16 @@ impl<'r> Indexing<'r> {
 
     /// Which stream an output is that this run has written, before it gets its name; `None` if nobody asks.
     pub(super) fn see(&self, file: &File, len: u64) -> Result<Option<Seen>, Error> {
-        match (&self.purpose, self.job.work.sealing().and_then(|format| format.key_id())) {
-            (Purpose::Write(_) | Purpose::Carry(_), Some(key_id)) => {
-                Ok(Some(Seen { identity: identity(file, len)?, key_id, found: None }))
+        match (&self.purpose, self.job.work.sealing()) {
+            (Purpose::Write(_) | Purpose::Carry(_), Some(format)) => {
+                Seen::made(&StreamEnds::read(file, len)?, format)
             }
             _ => Ok(None),
         }
     }
 
-    /// Notes an output of an entry.
-    pub(super) fn add(&self, entry: u32, seen: Option<Seen>) {
+    /// Notes the stream of an entry.
+    pub fn add(&self, entry: u32, seen: Option<Seen>) {
         if let (Some(place), Some(seen)) = (self.seen.get(entry as usize), seen) {
             let _ = place.set(seen);
         }
@@ -231,12 +219,9 @@ impl<'r> Indexing<'r> {
         let format = format.ok_or_else(|| Error::internal("an index without a format"))?;
         let wanted = u64::from(format.largest_segment()).min(len);
         let begin = buffers.main.first(usize::try_from(wanted).expect("a segment fits into memory"))?;
-        read_exactly(file, begin, 0)?;
-        let (key_id, layout) =
-            format.opening_key(&buffers.associated_data, begin, begin.len() as u64 == len)?;
-        let plaintext_len = layout.plaintext_len(len)?;
-        let found = Some(Box::new(Found { plaintext_len, len, attributes }));
-        Ok((Seen { identity: identity(file, len)?, key_id, found }, plaintext_len))
+        streams::read_exactly(file, begin, 0)?;
+        let ends = StreamEnds::read(file, len)?;
+        Seen::open(format, &buffers.associated_data, begin, &ends, attributes)
     }
 
     /// Fails with [`Error::Index`] if an entry is another stream than the index lists.
@@ -248,8 +233,17 @@ impl<'r> Indexing<'r> {
         }
     }
 
+    /// For comparing entries elsewhere; `None` if an index is written.
+    #[must_use]
+    pub fn expectations(&self) -> Option<Expectations> {
+        match &self.purpose {
+            Purpose::Check(checking) => Some(checking.expected.clone()),
+            Purpose::Write(_) | Purpose::Carry(_) => None,
+        }
+    }
+
     /// Keeps an entry back that is not as the index lists it.
-    pub(super) fn hold(&self, entry: u32) {
+    pub fn hold(&self, entry: u32) {
         lock(&self.held).push(entry);
     }
 
@@ -261,19 +255,54 @@ impl<'r> Indexing<'r> {
     /// Writes the index, or reports what was kept back; `None` if that failed, which is reported, or if the run was stopped or
     /// failed before it had re-keyed anything.
     pub(super) fn finish(self, outputs: Option<&OutputTree>, tally: &Tally<'_, u32>) -> Option<IndexReport> {
+        let tree = self.tree;
+        let identity_of = |entry: u32| {
+            let listed = &tree.entries[entry as usize];
+            let file = open_file_below(&tree.root, &tree.relative_path(listed)).ok()?;
+            StreamEnds::read(&file, listed.size).ok()?.identity().ok()
+        };
+        self.finish_with(outputs, tally, &|entry| entry, &identity_of)
+    }
+
+    /// The same for a tree in an object store. `key`: an entry as the tally knows it; `identity_of`: what identifies the stream
+    /// of an entry that was kept back, if that is known.
+    pub fn finish_in_store<K: Send>(
+        self,
+        tally: &Tally<'_, K>,
+        key: &dyn Fn(u32) -> K,
+        identity_of: &dyn Fn(u32) -> Option<StreamIdentity>,
+    ) -> Option<IndexReport> {
+        self.finish_with(None, tally, key, identity_of)
+    }
+
+    fn finish_with<K: Send>(
+        self,
+        outputs: Option<&OutputTree>,
+        tally: &Tally<'_, K>,
+        key: &dyn Fn(u32) -> K,
+        identity_of: &dyn Fn(u32) -> Option<StreamIdentity>,
+    ) -> Option<IndexReport> {
         let Indexing { tree, job, root, purpose, seen, held } = self;
         let held = held.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
+        let written = Written { tree, job, root, outputs, seen: &seen, report: &report };
+        let finish = |checking: Checking| {
+            let (report, held) = checking.finish(tree, held, identity_of, tally);
+            for (entry, error) in held {
+                tally.end_entry(key(entry), Err(error));
+            }
+            report
+        };
         let (result, found) = match purpose {
-            Purpose::Check(checking) => return Some(checking.finish(tree, held, tally)),
+            Purpose::Check(checking) => return Some(finish(*checking)),
             Purpose::Carry(rekeying) => {
                 let Rekeying { checking, writer, is_in_place, .. } = *rekeying;
                 let source = checking.entries();
-                let found = checking.finish(tree, held, tally);
+                let found = finish(checking);
                 let is_whole = tally.report(0).failed == 0 && !tally.is_stopped();
                 if !is_whole && seen.iter().all(|seen| seen.get().is_none()) {
                     return None;
                 }
-                let written = Written { tree, job, root, outputs, seen: &seen, tally };
                 let items = Items::sorted(tree, job, Place::Source);
                 let entries = rekeyed_entries(source, items, is_in_place, &written);
                 (write(writer, entries, true, &written), found)
@@ -282,7 +311,6 @@ impl<'r> Indexing<'r> {
                 let is_update = job.work.sealing().is_some();
                 let mode = job.index.as_ref().map(|index| index.mode);
                 let is_partial = matches!(mode, Some(IndexMode::Rebuild { partial: true, .. }));
-                let written = Written { tree, job, root, outputs, seen: &seen, tally };
                 let result = if is_update || is_partial || tally.report(0).failed == 0 {
                     let place = if is_update { Place::Output } else { Place::Source };
                     let entries = entries_of(Items::sorted(tree, job, place), &written);

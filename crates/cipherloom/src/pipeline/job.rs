@@ -4,13 +4,14 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{Existing, IfExists};
 use crate::format::Format;
-use crate::index::{FOLDER, is_reserved};
+use crate::index::{FOLDER, IndexPlace, IndexStore, is_reserved};
 use crate::machine::Machine;
 use crate::plan::{CipherCost, Operation, Plan, Request};
 use crate::tree::{PassedOver, Selection, Tree};
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The formats between which a job translates.
 #[derive(Debug, Clone)]
@@ -147,13 +148,23 @@ pub struct IndexUse {
     pub anchor: Option<PathBuf>,
     /// Which files of the index the source's listing was to find.
     pub selection: Selection,
+    /// The object store that has the encrypted tree; `None`: it is in a folder.
+    pub store: Option<Arc<dyn IndexStore>>,
 }
 
 impl IndexUse {
     /// A use without an anchor, over all files.
     #[must_use]
     pub fn new(mode: IndexMode) -> IndexUse {
-        IndexUse { mode, anchor: None, selection: Selection::default() }
+        IndexUse { mode, anchor: None, selection: Selection::default(), store: None }
+    }
+
+    /// Where the index of the tree at `root` is.
+    pub(super) fn place<'p>(&'p self, root: &'p Path) -> IndexPlace<'p> {
+        match &self.store {
+            Some(store) => IndexPlace::Store(store),
+            None => IndexPlace::Folder(root),
+        }
     }
 }
 
@@ -210,7 +221,8 @@ impl Job {
     }
 
     /// Whether only the beginnings and ends of files are read.
-    pub(super) fn reads_ends_only(&self) -> bool {
+    #[must_use]
+    pub fn reads_ends_only(&self) -> bool {
         let mode = self.index.as_ref().map(|index| index.mode);
         matches!(mode, Some(IndexMode::Rebuild { .. } | IndexMode::Check { quick: true }))
     }

@@ -30,7 +30,9 @@ mod worker;
 
 pub use destination::check;
 pub use in_place::is_in_place;
-pub use indexing::{list_index, list_indexed_files};
+pub use indexing::{
+    Expectations, Indexing, Seen, StreamEnds, list_index, list_indexed_files, select_indexed_files,
+};
 pub use job::{IndexMode, IndexUse, Job, Links, Work};
 pub use key_file::{replace_key_file, write_key_file};
 pub use other_key::find_other_key_by;
@@ -45,7 +47,6 @@ use crate::plan::Plan;
 use crate::report::{Observer, Report};
 use crate::tree::Tree;
 use collisions::Collisions;
-use indexing::Indexing;
 use queue::Queue;
 use std::collections::BTreeMap;
 use std::time::Instant;

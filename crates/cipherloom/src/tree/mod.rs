@@ -37,6 +37,22 @@ pub struct Attributes {
 }
 
 impl Attributes {
+    /// Attributes of an object of a store, which keeps neither permissions nor times: those of any new file, or folder.
+    ///
+    /// # Errors
+    /// [`Error::Io`], on systems that give permissions only with a file.
+    pub fn of_object(is_folder: bool) -> Result<Attributes, Error> {
+        #[cfg(unix)]
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(if is_folder { 0o755 } else { 0o644 });
+        #[cfg(not(unix))]
+        let permissions = {
+            let _ = is_folder;
+            let found = std::fs::metadata(".").map_err(|error| Error::io("read the attributes", error))?;
+            found.permissions()
+        };
+        Ok(Attributes::new(permissions, None))
+    }
+
     /// Attributes of something that is no file of this system.
     #[must_use]
     pub fn new(permissions: Permissions, modified: Option<SystemTime>) -> Attributes {

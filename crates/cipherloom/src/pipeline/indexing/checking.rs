@@ -1,12 +1,11 @@
 //! Compares an encrypted tree with its index: before the run, what is missing and what is extra; in the run, which stream each file
 //! is; after it, where else the index lists a stream that was found in the wrong place.
 
-use super::identity::identity;
 use super::items::{Item, Items, Place};
 use super::read_link;
+use super::streams::StreamEnds;
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::open_file_below;
 use crate::index::{Anchor, Entries, FOLDER, Index, IndexEntry, IndexKind, StreamIdentity, path_of, split};
 use crate::pipeline::job::{IndexMode, IndexUse, Job, Work};
 use crate::pipeline::tally::Tally;
@@ -16,15 +15,47 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// An index that a tree is compared with.
 pub(super) struct Checking {
     index: Index,
-    /// By entry of the tree.
-    expected: Vec<Expected>,
+    pub(super) expected: Expectations,
     report: IndexReport,
     /// What is to remember this generation.
     anchor: Option<Anchor>,
+}
+
+/// By entry of a tree, what its index lists at the entry's path.
+#[derive(Debug, Clone)]
+pub struct Expectations(Arc<[Expected]>);
+
+impl Expectations {
+    /// Fails with [`IndexFault::Replaced`] if an entry is another stream than the index lists, or is not listed.
+    ///
+    /// # Errors
+    /// That; those of `identity`.
+    pub fn compare(
+        &self,
+        entry: u32,
+        identity: impl FnOnce() -> Result<StreamIdentity, Error>,
+    ) -> Result<(), Error> {
+        let replaced = || Err(IndexFault::Replaced { by: None }.into());
+        let Some(expected) = self.listed_stream(entry) else { return replaced() };
+        match identity() {
+            Ok(found) if found == expected => Ok(()),
+            Ok(_) | Err(Error::NotThisFormat { .. } | Error::SourceShrank) => replaced(),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The stream that the index lists at an entry's path.
+    fn listed_stream(&self, entry: u32) -> Option<StreamIdentity> {
+        match self.0[entry as usize] {
+            Expected::File(identity) => Some(identity),
+            Expected::Nothing | Expected::Other => None,
+        }
+    }
 }
 
 /// What the index lists at an entry's path.
@@ -39,7 +70,7 @@ enum Expected {
 impl Checking {
     /// Opens the tree's index and reports what is missing. `None` if there is nothing to compare with: no index, or one that
     /// cannot be used, which is reported.
-    pub(super) fn begin(tree: &Tree, job: &Job, tally: &Tally<'_, u32>) -> Result<Option<Checking>, Error> {
+    pub(super) fn begin<K>(tree: &Tree, job: &Job, tally: &Tally<'_, K>) -> Result<Option<Checking>, Error> {
         let (Some(format), Some(index_use)) = (job.work.opening(), &job.index) else {
             return Err(IndexFault::Unsupported("a job that verifies or decrypts").into());
         };
@@ -48,7 +79,7 @@ impl Checking {
         let needs_index = is_decrypted || index_use.mode == IndexMode::Check { quick: true };
         let anchor = index_use.anchor.as_deref().map(Anchor::read).transpose()?;
         let begin = || -> Result<Option<Checking>, Error> {
-            let Some(index) = Index::open(&tree.root, format)? else {
+            let Some(index) = Index::open(index_use.place(&tree.root), format)? else {
                 if let Some(anchor) = &anchor {
                     anchor.check(None).map_err(|error| error.at(&tree.root.join(FOLDER)))?;
                 }
@@ -67,14 +98,17 @@ impl Checking {
                 }
                 Ok(()) => true,
             };
-            let mut checking = Checking::new(index, tree, anchor.clone().filter(|_| is_followed));
-            checking.compare_listings(tree, job, index_use, tally)?;
-            Ok(Some(checking))
+            let anchor = anchor.clone().filter(|_| is_followed);
+            Checking::compared(index, tree, job, index_use, anchor, tally).map(Some)
         };
         match begin() {
             // The files may be sound.
             Err(error)
-                if !needs_index && matches!(error.without_path(), Error::Index(_) | Error::Io { .. }) =>
+                if !needs_index
+                    && matches!(
+                        error.without_path(),
+                        Error::Index(_) | Error::Io { .. } | Error::Store { .. }
+                    ) =>
             {
                 let path = error.path().map_or_else(|| tree.root.join(FOLDER), Path::to_owned);
                 tally.fail_other(&path, None, error.without_path());
@@ -84,10 +118,27 @@ impl Checking {
         }
     }
 
-    pub(super) fn new(index: Index, tree: &Tree, anchor: Option<Anchor>) -> Checking {
-        let (report, expected) =
-            (super::report_of(index.root()), vec![Expected::Nothing; tree.entries.len()]);
-        Checking { index, expected, report, anchor }
+    /// Compares the tree's listing with its index, and reports what is missing. `anchor`: what is to remember this generation.
+    pub(super) fn compared<K>(
+        index: Index,
+        tree: &Tree,
+        job: &Job,
+        index_use: &IndexUse,
+        anchor: Option<Anchor>,
+        tally: &Tally<'_, K>,
+    ) -> Result<Checking, Error> {
+        let report_fault = |path: &Path, fault| tally.fail_other(path, None, &Error::Index(fault));
+        let mut comparison = Comparison {
+            tree,
+            job,
+            is_in_store: index_use.store.is_some(),
+            expected: vec![Expected::Nothing; tree.entries.len()],
+            report: super::report_of(index.root()),
+            report_fault: &report_fault,
+        };
+        comparison.run(&index, index_use)?;
+        let Comparison { expected, report, .. } = comparison;
+        Ok(Checking { index, expected: Expectations(expected.into()), report, anchor })
     }
 
     /// All entries of the index.
@@ -97,138 +148,34 @@ impl Checking {
 
     /// The stream that the index lists at an entry's path.
     pub(super) fn listed_stream(&self, entry: u32) -> Option<StreamIdentity> {
-        match self.expected[entry as usize] {
-            Expected::File(identity) => Some(identity),
-            Expected::Nothing | Expected::Other => None,
-        }
-    }
-
-    /// Goes through both listings, which have the same order.
-    pub(super) fn compare_listings(
-        &mut self,
-        tree: &Tree,
-        job: &Job,
-        index_use: &IndexUse,
-        tally: &Tally<'_, u32>,
-    ) -> Result<(), Error> {
-        let is_decrypted = matches!(job.work, Work::Decrypt(_));
-        // What is below them has been reported.
-        let unlisted: HashSet<&Path> = tree.unlisted.iter().map(|unlisted| &*unlisted.path).collect();
-        let mut items = Items::sorted(tree, job, Place::Source).peekable();
-        for entry in self.index.entries() {
-            let entry = entry?;
-            while let Some((item, path)) =
-                items.next_if(|(_, path)| split(path).cmp(&split(&entry.path)) == Ordering::Less)
-            {
-                self.report_extra(tree, item, &path, is_decrypted, tally)?;
-            }
-            match items.next_if(|(_, path)| *path == entry.path) {
-                Some((item, _)) => self.meet(tree, job, item, &entry, tally)?,
-                None if is_wanted(&entry, job, index_use)? => {
-                    let path = tree.root.join(path_of(&entry.path)?);
-                    if !path.ancestors().any(|folder| unlisted.contains(folder)) {
-                        self.report_missing(&path, tally);
-                    }
-                }
-                None => {}
-            }
-        }
-        for (item, path) in items {
-            self.report_extra(tree, item, &path, is_decrypted, tally)?;
-        }
-        Ok(())
-    }
-
-    /// Something is where the index lists an entry.
-    fn meet(
-        &mut self,
-        tree: &Tree,
-        job: &Job,
-        item: Item,
-        entry: &IndexEntry,
-        tally: &Tally<'_, u32>,
-    ) -> Result<(), Error> {
-        let is_same = match (item, &entry.kind) {
-            (Item::File(file), kind) => {
-                let len = tree.entries[file as usize].size;
-                // A run that was killed may have re-keyed it to another length.
-                let is_any_len = matches!(job.work, Work::Rekey { .. });
-                self.expected[file as usize] = match kind {
-                    IndexKind::File(listed) if is_any_len || listed.ciphertext_len == len => {
-                        Expected::File(listed.identity)
-                    }
-                    _ => Expected::Other,
-                };
-                // The run comes to it.
-                return Ok(());
-            }
-            (Item::Folder(_), IndexKind::Folder { .. }) => true,
-            (Item::Link(link), IndexKind::Link { target }) => read_link(&tree.root, tree, link)
-                .is_ok_and(|found| found.as_os_str().as_encoded_bytes() == &**target),
-            _ => false,
-        };
-        if !is_same {
-            let fault = IndexFault::Replaced { by: None }.into();
-            tally.fail_other(&tree.root.join(path_of(&entry.path)?), None, &fault);
-        }
-        Ok(())
-    }
-
-    fn report_missing(&mut self, path: &Path, tally: &Tally<'_, u32>) {
-        let fault = match fs::symlink_metadata(path) {
-            Ok(_) => IndexFault::Replaced { by: None },
-            Err(_) => {
-                self.report.missing += 1;
-                IndexFault::Missing
-            }
-        };
-        tally.fail_other(path, None, &fault.into());
-    }
-
-    /// Files are reported when they were read; then it is known what they are.
-    fn report_extra(
-        &mut self,
-        tree: &Tree,
-        item: Item,
-        path: &[u8],
-        is_decrypted: bool,
-        tally: &Tally<'_, u32>,
-    ) -> Result<(), Error> {
-        if !matches!(item, Item::File(_)) && !is_decrypted {
-            self.report.extra += 1;
-            let fault = IndexFault::Extra { of: None }.into();
-            tally.fail_other(&tree.root.join(path_of(path)?), None, &fault);
-        }
-        Ok(())
+        self.expected.listed_stream(entry)
     }
 
     /// Fails with [`Error::Index`] if this entry is another stream than the index lists.
     pub(super) fn compare(&self, entry: u32, file: &File, len: u64) -> Result<(), Error> {
-        let Some(expected) = self.listed_stream(entry) else {
-            return Err(IndexFault::Replaced { by: None }.into());
-        };
-        match identity(file, len) {
-            Ok(found) if found == expected => Ok(()),
-            Ok(_) | Err(Error::NotThisFormat { .. } | Error::SourceShrank) => {
-                Err(IndexFault::Replaced { by: None }.into())
-            }
-            Err(error) => Err(error),
-        }
+        self.expected.compare(entry, || StreamEnds::read(file, len)?.identity())
     }
 
-    /// Reports the entries that were kept back, with the paths at which the index lists their streams.
-    pub(super) fn finish(mut self, tree: &Tree, held: Vec<u32>, tally: &Tally<'_, u32>) -> IndexReport {
-        let origins = self.find_origins(tree, &held);
+    /// Says what the entries are that were kept back: also the paths at which the index lists their streams.
+    pub(super) fn finish<K>(
+        mut self,
+        tree: &Tree,
+        held: Vec<u32>,
+        identity_of: &dyn Fn(u32) -> Option<StreamIdentity>,
+        tally: &Tally<'_, K>,
+    ) -> (IndexReport, Vec<(u32, Error)>) {
+        let origins = self.find_origins(tree, &held, identity_of);
+        let mut faults = Vec::with_capacity(held.len());
         for entry in held {
             let origin = origins.get(&entry).cloned();
-            let fault = match self.expected[entry as usize] {
+            let fault = match self.expected.0[entry as usize] {
                 Expected::Nothing => {
                     self.report.extra += u64::from(origin.is_none());
                     IndexFault::Extra { of: origin }
                 }
                 Expected::Other | Expected::File(_) => IndexFault::Replaced { by: origin },
             };
-            tally.end_entry(entry, Err(fault.into()));
+            faults.push((entry, fault.into()));
         }
         if let Some(anchor) = &self.anchor
             && let Err(error) = anchor.write(self.index.root(), self.index.digest())
@@ -236,16 +183,18 @@ impl Checking {
             let path = error.path().map_or_else(PathBuf::new, Path::to_owned);
             tally.fail_other(&path, None, error.without_path());
         }
-        self.report
+        (self.report, faults)
     }
 
-    fn find_origins(&self, tree: &Tree, held: &[u32]) -> HashMap<u32, PathBuf> {
+    fn find_origins(
+        &self,
+        tree: &Tree,
+        held: &[u32],
+        identity_of: &dyn Fn(u32) -> Option<StreamIdentity>,
+    ) -> HashMap<u32, PathBuf> {
         let mut streams: HashMap<StreamIdentity, Vec<u32>> = HashMap::new();
         for &entry in held {
-            let listed = &tree.entries[entry as usize];
-            let stream = open_file_below(&tree.root, &tree.relative_path(listed))
-                .and_then(|file| identity(&file, listed.size));
-            if let Ok(stream) = stream {
+            if let Some(stream) = identity_of(entry) {
                 streams.entry(stream).or_default().push(entry);
             }
         }
@@ -268,6 +217,100 @@ impl Checking {
     }
 }
 
+/// The listing of a tree and that of its index, which have the same order.
+struct Comparison<'c> {
+    tree: &'c Tree,
+    job: &'c Job,
+    /// A store has neither folders nor links.
+    is_in_store: bool,
+    /// By entry of the tree.
+    expected: Vec<Expected>,
+    report: IndexReport,
+    report_fault: &'c dyn Fn(&Path, IndexFault),
+}
+
+impl Comparison<'_> {
+    /// Goes through both.
+    fn run(&mut self, index: &Index, index_use: &IndexUse) -> Result<(), Error> {
+        let (tree, job) = (self.tree, self.job);
+        // What is below them has been reported.
+        let unlisted: HashSet<&Path> = tree.unlisted.iter().map(|unlisted| &*unlisted.path).collect();
+        let mut items = Items::sorted(tree, job, Place::Source).peekable();
+        for entry in index.entries() {
+            let entry = entry?;
+            while let Some((item, path)) =
+                items.next_if(|(_, path)| split(path).cmp(&split(&entry.path)) == Ordering::Less)
+            {
+                self.report_extra(item, &path)?;
+            }
+            match items.next_if(|(_, path)| *path == entry.path) {
+                Some((item, _)) => self.meet(item, &entry)?,
+                None if is_wanted(&entry, job, index_use)? => {
+                    let path = tree.root.join(path_of(&entry.path)?);
+                    if !path.ancestors().any(|folder| unlisted.contains(folder)) {
+                        self.report_missing(&path);
+                    }
+                }
+                None => {}
+            }
+        }
+        for (item, path) in items {
+            self.report_extra(item, &path)?;
+        }
+        Ok(())
+    }
+
+    /// Something is where the index lists an entry.
+    fn meet(&mut self, item: Item, entry: &IndexEntry) -> Result<(), Error> {
+        let tree = self.tree;
+        let is_same = match (item, &entry.kind) {
+            (Item::File(file), kind) => {
+                let len = tree.entries[file as usize].size;
+                // A run that was killed may have re-keyed it to another length.
+                let is_any_len = matches!(self.job.work, Work::Rekey { .. });
+                self.expected[file as usize] = match kind {
+                    IndexKind::File(listed) if is_any_len || listed.ciphertext_len == len => {
+                        Expected::File(listed.identity)
+                    }
+                    _ => Expected::Other,
+                };
+                // The run comes to it.
+                return Ok(());
+            }
+            (Item::Folder(_), IndexKind::Folder { .. }) => true,
+            (Item::Link(link), IndexKind::Link { target }) => read_link(&tree.root, tree, link)
+                .is_ok_and(|found| found.as_os_str().as_encoded_bytes() == &**target),
+            _ => false,
+        };
+        if !is_same {
+            let path = tree.root.join(path_of(&entry.path)?);
+            (self.report_fault)(&path, IndexFault::Replaced { by: None });
+        }
+        Ok(())
+    }
+
+    fn report_missing(&mut self, path: &Path) {
+        let fault = match self.is_in_store || fs::symlink_metadata(path).is_err() {
+            true => {
+                self.report.missing += 1;
+                IndexFault::Missing
+            }
+            false => IndexFault::Replaced { by: None },
+        };
+        (self.report_fault)(path, fault);
+    }
+
+    /// Files are reported when they were read; then it is known what they are.
+    fn report_extra(&mut self, item: Item, path: &[u8]) -> Result<(), Error> {
+        if !matches!(item, Item::File(_)) && !matches!(self.job.work, Work::Decrypt(_)) {
+            self.report.extra += 1;
+            let path = self.tree.root.join(path_of(path)?);
+            (self.report_fault)(&path, IndexFault::Extra { of: None });
+        }
+        Ok(())
+    }
+}
+
 /// Whether the listing was to find this entry.
 fn is_wanted(entry: &IndexEntry, job: &Job, index_use: &IndexUse) -> Result<bool, Error> {
     let selection = &index_use.selection;
@@ -279,6 +322,8 @@ fn is_wanted(entry: &IndexEntry, job: &Job, index_use: &IndexUse) -> Result<bool
     }
     let path = path_of(&entry.path)?;
     Ok(match entry.kind {
+        // A store has neither.
+        IndexKind::Folder { .. } | IndexKind::Link { .. } if index_use.store.is_some() => false,
         IndexKind::Folder { .. } => !path.ancestors().any(|folder| selection.leaves_out(folder)),
         IndexKind::File(_) | IndexKind::Link { .. } => selection.takes(&path),
     })

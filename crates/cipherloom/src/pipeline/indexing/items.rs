@@ -1,10 +1,10 @@
 //! What a tree holds, in the order of an index.
 
 use crate::index::Moment;
-use crate::pipeline::job::Job;
+use crate::pipeline::job::{IndexMode, Job};
 use crate::tree::{Attributes, Tree};
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -68,9 +68,24 @@ impl<'t> Items<'t> {
         };
         let count = |len: usize| 0..u32::try_from(len).expect("fewer than 2^32 items fit into memory");
         let mut sorted: Vec<Item> = count(tree.entries.len()).map(Item::File).collect();
-        sorted.extend(count(folders.len()).skip(1).map(Item::Folder));
-        sorted.extend(count(tree.links.len()).map(Item::Link));
-        sorted.sort_unstable_by(order);
+        match job.index.as_ref().filter(|index| index.store.is_some()).map(|index| index.mode) {
+            None => {
+                sorted.extend(count(folders.len()).skip(1).map(Item::Folder));
+                sorted.extend(count(tree.links.len()).map(Item::Link));
+                sorted.sort_unstable_by(order);
+            }
+            // A store has neither links nor folders.
+            Some(IndexMode::Check { .. } | IndexMode::Carry) => sorted.sort_unstable_by(order),
+            // A copy of the tree in a file system has the folders that its files need.
+            Some(IndexMode::Update | IndexMode::Rebuild { .. }) => {
+                let needed = folders_with_files(tree);
+                let is_needed = |folder: &u32| needed.contains(&*tree.directories[*folder as usize].path);
+                sorted.extend(count(folders.len()).skip(1).filter(is_needed).map(Item::Folder));
+                // Files come first, and an object may have the path of a folder.
+                sorted.sort_by(order);
+                sorted.dedup_by(|later, first| order(later, first) == Ordering::Equal);
+            }
+        }
         Items { tree, suffix, sorted: sorted.into_iter(), folders }
     }
 }
@@ -99,6 +114,20 @@ impl Iterator for Items<'_> {
         path.extend_from_slice(suffix);
         Some((item, path))
     }
+}
+
+/// The folders below which there are files.
+fn folders_with_files(tree: &Tree) -> HashSet<&Path> {
+    let mut folders = HashSet::new();
+    let with_files: HashSet<u32> = tree.entries.iter().map(|entry| entry.directory).collect();
+    for folder in with_files {
+        for path in tree.directories[folder as usize].path.ancestors() {
+            if !folders.insert(path) {
+                break;
+            }
+        }
+    }
+    folders
 }
 
 /// A relative path with `/` between its names, on every system.

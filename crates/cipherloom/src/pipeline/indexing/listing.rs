@@ -3,32 +3,39 @@
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
-use crate::index::{Anchor, Index, IndexEntry, IndexKind, path_of};
+use crate::index::{Anchor, Index, IndexEntry, IndexKind, IndexPlace, path_of};
 use crate::report::{IndexReport, ListedEntry, ListedKind};
 use crate::tree::{Selection, Tree};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// The index of the encrypted tree in the folder `root`, and all that it lists, in its order. An error is the last item. `anchor`:
+/// The index of the encrypted tree at `place`, and all that it lists, in its order. An error is the last item. `anchor`:
 /// the file that remembers the tree's newest generation, with which it is compared.
 ///
 /// # Errors
-/// [`Error::Index`] if there is no index, or it cannot be used, or `root` is no folder; [`Error::Io`].
+/// [`Error::Index`] if there is no index, or it cannot be used, or `place` is a path but no folder; [`Error::Io`],
+/// [`Error::Store`].
 pub fn list_index(
-    root: &Path,
+    place: IndexPlace<'_>,
     format: &Format,
     anchor: Option<&Path>,
 ) -> Result<(IndexReport, impl Iterator<Item = Result<ListedEntry, Error>> + use<>), Error> {
-    let found = fs::metadata(root).map_err(|error| Error::io("read the source", error).at(root))?;
-    if !found.is_dir() {
-        return Err(Error::from(IndexFault::Unsupported("a folder, not a single file")).at(root));
-    }
-    let index = Index::open(root, format)?;
+    let root = match place {
+        IndexPlace::Store(store) => store.address(""),
+        IndexPlace::Folder(root) => {
+            let found = fs::metadata(root).map_err(|error| Error::io("read the source", error).at(root))?;
+            if !found.is_dir() {
+                return Err(Error::from(IndexFault::Unsupported("a folder, not a single file")).at(root));
+            }
+            root.to_owned()
+        }
+    };
+    let index = Index::open(place, format)?;
     if let Some(anchor) = anchor {
-        Anchor::read(anchor)?.check(index.as_ref()).map_err(|error| error.at(root))?;
+        Anchor::read(anchor)?.check(index.as_ref()).map_err(|error| error.at(&root))?;
     }
-    let index = index.ok_or_else(|| Error::from(IndexFault::Absent).at(root))?;
+    let index = index.ok_or_else(|| Error::from(IndexFault::Absent).at(&root))?;
     let entries = index.entries().map(|entry| entry.and_then(|entry| listed(&entry)));
     Ok((super::report_of(index.root()), entries))
 }
@@ -60,8 +67,8 @@ fn listed(entry: &IndexEntry) -> Result<ListedEntry, Error> {
     Ok(listed)
 }
 
-/// The files of an encrypted tree that its index lists and whose plaintexts' paths are taken: a tree of those that are there, how
-/// many are listed, and the suffix that encryption added to their names. `suffix`: only those with this one; if empty, any.
+/// The files of an encrypted folder that its index lists and whose plaintexts' paths are taken: a tree of those that are there,
+/// how many are listed, and the suffix that encryption added to their names. `suffix`: only those with this one; if empty, any.
 ///
 /// # Errors
 /// As [`list_index`]; if they have different suffixes.
@@ -72,10 +79,26 @@ pub fn list_indexed_files(
     suffix: &OsStr,
     anchor: Option<&Path>,
 ) -> Result<(Tree, usize, OsString), Error> {
+    let (files, suffix) = select_indexed_files(root.into(), format, selection, suffix, anchor)?;
+    let tree = Tree::named(root, &files, &|| false)?;
+    Ok((tree, files.len(), suffix))
+}
+
+/// The paths of the same files, as the index of a tree at `place` lists them, and their suffix.
+///
+/// # Errors
+/// As [`list_indexed_files`].
+pub fn select_indexed_files(
+    place: IndexPlace<'_>,
+    format: &Format,
+    selection: &Selection,
+    suffix: &OsStr,
+    anchor: Option<&Path>,
+) -> Result<(Vec<PathBuf>, OsString), Error> {
     let mut files = Vec::new();
     let wanted = Some(suffix.to_owned()).filter(|suffix| !suffix.is_empty());
     let mut suffix = wanted.clone();
-    let (_, entries) = list_index(root, format, anchor)?;
+    let (_, entries) = list_index(place, format, anchor)?;
     for entry in entries {
         let entry = entry?;
         if entry.kind != ListedKind::File || !selection.takes(&entry.path) {
@@ -94,6 +117,5 @@ pub fn list_indexed_files(
         }
         files.push(entry.encrypted_path);
     }
-    let tree = Tree::named(root, &files, &|| false)?;
-    Ok((tree, files.len(), suffix.unwrap_or_default()))
+    Ok((files, suffix.unwrap_or_default()))
 }

@@ -6,9 +6,8 @@
 //! any other file that the key opens.
 
 use super::checking::Checking;
-use super::identity::{identity, read_exactly};
 use super::items::bytes_of;
-use super::{Found, Seen};
+use super::streams::{Found, Seen, StreamEnds, read_exactly};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::Input;
@@ -36,12 +35,12 @@ pub(super) struct Rekeying<'r> {
 
 impl<'r> Rekeying<'r> {
     /// Opens both indexes and reports what is missing. `root`: the folder of the outputs.
-    pub(super) fn begin(
+    pub(super) fn begin<K>(
         tree: &'r Tree,
         job: &'r Job,
         root: &Path,
         is_in_place: bool,
-        tally: &Tally<'_, u32>,
+        tally: &Tally<'_, K>,
     ) -> Result<Rekeying<'r>, Error> {
         let (Work::Rekey { from, to }, Some(index_use)) = (&job.work, &job.index) else {
             return Err(IndexFault::Unsupported("a job that re-keys").into());
@@ -55,7 +54,7 @@ impl<'r> Rekeying<'r> {
             (writer, index, None)
         } else {
             let anchor = anchor.map(Anchor::read).transpose()?;
-            let index = Index::open(&tree.root, from)?;
+            let index = Index::open(&*tree.root, from)?;
             if let Some(anchor) = &anchor {
                 anchor.check(index.as_ref()).map_err(|error| error.at(&tree.root.join(FOLDER)))?;
             }
@@ -65,8 +64,7 @@ impl<'r> Rekeying<'r> {
         if let Some(suffix) = find_suffix(&index)? {
             writer.set_suffix(&suffix);
         }
-        let mut checking = Checking::new(index, tree, anchor);
-        checking.compare_listings(tree, job, index_use, tally)?;
+        let checking = Checking::compared(index, tree, job, index_use, anchor, tally)?;
         Ok(Rekeying { tree, to, checking, writer, is_in_place })
     }
 
@@ -100,7 +98,7 @@ impl<'r> Rekeying<'r> {
         let translation = &passage.translation;
         passage.advance(0..translation.segments, buffers, present, observer)?;
         let plaintext_len = translation.plaintext_len;
-        let identity = identity(passage.input().file(), len)?;
+        let identity = StreamEnds::read(passage.input().file(), len)?.identity()?;
         passage.finish(self.is_in_place)?;
         let key_id = self.to.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         let found = (!self.is_in_place).then(|| Box::new(Found { plaintext_len, len, attributes }));

@@ -7,7 +7,6 @@ use crate::error::IndexFault;
 use crate::index::{Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, path_of, split};
 use crate::pipeline::destination::OutputTree;
 use crate::pipeline::job::{Job, Links};
-use crate::pipeline::tally::Tally;
 use crate::tree::Tree;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -21,7 +20,8 @@ pub(super) struct Written<'w> {
     pub(super) root: &'w Path,
     pub(super) outputs: Option<&'w OutputTree>,
     pub(super) seen: &'w [OnceLock<Seen>],
-    pub(super) tally: &'w Tally<'w, u32>,
+    /// Reports what is not as it should be.
+    pub(super) report: &'w dyn Fn(&Path, &Error),
 }
 
 /// An entry, and whether it is a file that this run found and did not make.
@@ -56,7 +56,7 @@ pub(super) fn write(
             Some(listed) if is_found && !is_same_file(&listed, &entry) => {
                 let path = written.root.join(path_of(&entry.path)?);
                 let fault = Error::from(IndexFault::Replaced { by: None });
-                written.tally.fail_other(&path, None, &fault);
+                (written.report)(&path, &fault);
                 writer.push(&listed)?;
             }
             _ => writer.push(&entry)?,
