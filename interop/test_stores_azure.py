@@ -31,6 +31,20 @@ def test_round_trip_created_once_resumed_and_rekeyed(azure, tmp_path):
     azure("decrypt", "az://box/sealed", "az://box/sealed", "--key", new, code=tool.USAGE)
 
 
+def test_an_index_is_written_on_condition(azure, tmp_path):
+    plain, key = tool.write_tree(tmp_path / "plain", FILES), tool.keygen(tmp_path / "key")
+    encrypt = ["encrypt", plain, "az://box/indexed", "--key", key, "--index", "--if-exists", "skip", "--json"]
+    for generation in (1, 2, 3):
+        done = azure(*encrypt)
+        assert json.loads(done.stdout.splitlines()[-1])["index"]["generation"] == generation
+    for flags in ([], ["--quick"]):
+        done = azure("verify", "az://box/indexed", "--key", key, "--json", *flags)
+        counts = json.loads(done.stdout.splitlines()[-1])
+        assert (counts["files"], counts["index"]["missing"], counts["index"]["extra"]) == (len(FILES), 0, 0)
+    azure("decrypt", "az://box/indexed", tmp_path / "back", "--key", key, "--only", "deep/**")
+    assert set(tool.read_tree(tmp_path / "back")) == {b"deep/er/chapter.xhtml"}
+
+
 def test_a_container_that_is_not_there(azure, tmp_path):
     done = azure("verify", "az://missing/x", "--key", tool.keygen(tmp_path / "key"), "--retries", "0", code=tool.FAILED)
     assert "no such container" in tool.message(done)

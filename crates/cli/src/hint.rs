@@ -93,6 +93,9 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         IndexFault::Damaged(_) => "`cipherloom index --replace` makes a new one of the files",
         IndexFault::NotAFile => "something else than cipherloom put it there: look at it, and remove it",
         IndexFault::InUse => "wait until the other run has ended",
+        IndexFault::Overtaken => {
+            "run again when the other run has ended; with --if-exists skip, `cipherloom encrypt --index` lists what is written already"
+        }
         IndexFault::Reserved { .. } => {
             "--exclude .cipherloom leaves it out of what is encrypted; an output needs another name"
         }

@@ -228,12 +228,18 @@ impl RunSummary {
         // The tree's own index is no loss.
         let own = u64::from(cipherloom::internal::has_index(&tree.root));
         let index_passed_over = tree.passed_over.index.saturating_sub(own);
-        let run = RunSummary::of_run(*summary, links_passed_over, tree.passed_over);
+        let run = RunSummary::of_run(*summary, links_passed_over, tree.passed_over).with_index(job);
+        RunSummary { in_place, dropped, links_hint, index_passed_over, ..run }
+    }
+
+    /// With what the run did with the index of the tree, which is then no loss if it was passed over.
+    pub fn with_index(self, job: &Job) -> RunSummary {
         let index_mode = job.index.as_ref().map(|index| index.mode);
         let writes_index =
             matches!(index_mode, Some(IndexMode::Update | IndexMode::Rebuild { .. } | IndexMode::Carry));
-        let index_not_written = writes_index && summary.index.is_none();
-        RunSummary { in_place, dropped, links_hint, index_mode, index_not_written, index_passed_over, ..run }
+        let index_not_written = writes_index && self.summary.index.is_none();
+        let index_passed_over = if self.summary.index.is_some() { 0 } else { self.index_passed_over };
+        RunSummary { index_mode, index_not_written, index_passed_over, ..self }
     }
 
     /// The summary of a run, or of a single stream, which passes over nothing. `passed_over`: what it passed over besides links.

@@ -46,7 +46,7 @@ pub(crate) struct Stored {
 /// The object at a key.
 pub(crate) struct Found {
     pub(crate) origin: Option<Provenance>,
-    stored: Stored,
+    pub(crate) stored: Stored,
 }
 
 /// Looks at a key; `None` if it is free.

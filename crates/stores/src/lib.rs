@@ -50,9 +50,11 @@
 //! All async code of the workspace is in this crate. The ciphers run on threads for blocking work.
 #![forbid(unsafe_code)]
 
+mod bucket_index;
 mod confirm;
 mod existing;
 mod faults;
+mod indexing;
 mod inventory;
 mod job;
 mod names;

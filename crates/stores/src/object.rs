@@ -5,6 +5,7 @@
 
 use crate::confirm;
 use crate::existing::{self, Provenance, Settled};
+use crate::indexing;
 use crate::inventory::Object;
 use crate::job::{bound_path, output_path};
 use crate::place::Kind;
@@ -15,7 +16,7 @@ use crate::source::{self, Read};
 use bytes::Bytes;
 use cipherloom::{
     Error, IfExists,
-    internal::{Ended, Pieces, Work},
+    internal::{Ended, Pieces, StreamEnds, Work},
 };
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
@@ -39,18 +40,24 @@ pub(crate) fn part_len(size: u64, part: u64) -> u64 {
 
 /// Processes one object.
 pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<Ended, Error> {
+    if context.job.reads_ends_only() {
+        return indexing::look(context, object).await;
+    }
     let target = target(context, object)?;
     let is_large = object.size > context.limits.part as u64;
     let bound = bound_path(&context.job, &object.path)?;
+    let mut made = StreamEnds::default();
     let settled = match target.look(is_large).await? {
         Some(settled) => settled,
-        None if is_large => large(context, object, &target, &bound).await?,
-        None => small(context, object, &target, &bound).await?,
+        None if is_large => large(context, object, &target, &bound, &mut made).await?,
+        None => small(context, object, &target, &bound, &mut made).await?,
     };
-    match settled {
-        Settled::Ended(ended) => Ok(ended),
-        Settled::Claimed(stored) => confirm::claimed(context, object, stored, &bound).await,
-    }
+    let ended = match settled {
+        Settled::Ended(ended) => ended,
+        Settled::Claimed(stored) => confirm::claimed(context, object, stored, &bound).await?,
+    };
+    context.note_output(object, ended, &made, &bound).await?;
+    Ok(ended)
 }
 
 /// What would become of an object, as far as the object at its output's key decides that. Neither is read, so an output
@@ -117,6 +124,7 @@ async fn small(
     object: &Object,
     target: &Target,
     bound: &[u8],
+    made: &mut StreamEnds,
 ) -> Result<Settled, Error> {
     let _share = context.share(2 * object.size).await?;
     let Read { bytes, attributes, generation } =
@@ -126,6 +134,7 @@ async fn small(
     }
     let is_verified = matches!(context.job.work, Work::Verify(_));
     let mut verified = 0;
+    let source = context.compares().then(|| bytes.clone());
     let output = if matches!(context.job.work, Work::Copy) {
         bytes
     } else {
@@ -146,6 +155,12 @@ async fn small(
         output
     };
     context.send(TaskEvent::Advanced(object.size));
+    if let Some(source) = source {
+        context.compare(object, &StreamEnds::new(&source, &source, object.size))?;
+    }
+    if context.notes() {
+        made.add(&output);
+    }
     let settled = target.put(output, generation).await?;
     Ok(if is_verified { Settled::Ended(Ended::Done(verified)) } else { settled })
 }
@@ -155,6 +170,7 @@ async fn large(
     object: &Object,
     target: &Target,
     bound: &[u8],
+    made: &mut StreamEnds,
 ) -> Result<Settled, Error> {
     let mut head = Bytes::new();
     let head_len = (Pieces::head_len(&context.job.work, &head) as u64).min(object.size);
@@ -169,7 +185,8 @@ async fn large(
     }
     let pieces = begin(context, object, head, bound.to_owned()).await?;
     let mut sink = Guarded::new(context, target.begin().await?);
-    let verified = in_parts(context, object, &pieces, sink.get()).await?;
+    let verified = in_parts(context, object, &pieces, sink.get(), made).await?;
+    context.compare_large(object).await?;
     source::check_unchanged(&context.inventory, object).await?;
     let settled = sink.get().finish().await;
     // The upload has ended, completed or taken back.
@@ -226,6 +243,7 @@ async fn in_parts(
     object: &Object,
     pieces: &Arc<Pieces>,
     sink: &mut Sink,
+    made: &mut StreamEnds,
 ) -> Result<u64, Error> {
     let mut parts = parts(context, object, pieces);
     let mut writes: JoinSet<Result<(), Error>> = JoinSet::new();
@@ -236,6 +254,9 @@ async fn in_parts(
                 None => is_read = true,
                 Some(part) => {
                     let (bytes, share) = part?;
+                    if context.notes() {
+                        made.add(&bytes);
+                    }
                     let write = sink.part(bytes);
                     writes.spawn(async move {
                         let written = write.await;

@@ -1,5 +1,7 @@
 //! A run: the objects of a place, many in flight. Tasks send events; only the calling thread invokes the observer.
 
+use crate::bucket_index;
+use crate::indexing::{Duty, IndexRun, Noted};
 use crate::inventory::{Inventory, Object, Survey, address};
 use crate::job::{Limits, StoreJob, output_path};
 use crate::names::Names;
@@ -10,7 +12,7 @@ use crate::runtime::{Ciphers, Stop, runtime};
 use crate::sink::Touched;
 use cipherloom::{
     Error, IfExists, Observer, Report,
-    error::LocationFault,
+    error::{IndexFault, LocationFault},
     internal::{Ended, Entries, Job, Tally, Unlisted, Work, make_folders, sync_folders},
 };
 use futures_util::FutureExt;
@@ -46,6 +48,8 @@ pub(crate) struct Context {
     pub(crate) names: Names,
     /// Filled by runs whose outputs are to be on stable storage.
     pub(crate) touched: Arc<Touched>,
+    /// What is done for the index of the encrypted tree.
+    pub(crate) duty: Option<Duty>,
     memory: Arc<Semaphore>,
     shares: u32,
     events: UnboundedSender<TaskEvent>,
@@ -58,6 +62,8 @@ pub(crate) enum TaskEvent {
     /// With the object's turn: the next object starts only when this event was handled, so that events do not pile up.
     Ended(Object, Result<Ended, Error>, OwnedSemaphorePermit),
     Unlisted(Unlisted),
+    /// What was found out about an entry for the index, before it ends.
+    Noted(u32, Noted),
     /// A panic, which the calling thread resumes.
     Panicked(Box<dyn Any + Send>),
 }
@@ -82,6 +88,7 @@ impl Context {
             is_foreseen: false,
             names: Names::default(),
             touched: Arc::default(),
+            duty: None,
             memory: Arc::new(Semaphore::new(shares as usize)),
             shares,
             events,
@@ -142,7 +149,15 @@ impl StoreJob {
     /// cannot be written here ([`Error::Chained`]: CBC). What goes wrong with single objects is reported to `observer`.
     pub fn run(&self, inventory: &Inventory, observer: &dyn Observer) -> Result<Report, Error> {
         let start = Instant::now();
-        let (mut context, events) = self.context(inventory)?;
+        let prepared = match self.with_index(inventory, observer) {
+            // While it was listed: nothing has ended.
+            Err(Error::Stopped) => {
+                return Ok(Report { seconds: start.elapsed().as_secs_f64(), ..Report::default() });
+            }
+            prepared => prepared?,
+        };
+        let (StoreJob { job, .. }, inventory) = (&prepared.0, &prepared.1);
+        let (mut context, events) = prepared.0.context(inventory)?;
         let folder = self.destination.as_ref().and_then(|place| place.folder());
         let first_existing = folder
             .map(make_folders)
@@ -154,7 +169,10 @@ impl StoreJob {
         let touched = Arc::clone(&context.touched);
         let objects = Objects { inventory, job: self };
         let tally = Tally::new(&objects, observer);
-        process_all(context, inventory, events, &tally)?;
+        let mut index = IndexRun::begin(inventory, job, &tally)?;
+        context.duty = index.as_ref().map(IndexRun::duty);
+        process_all(context, inventory, events, &tally, index.as_mut())?;
+        let index = index.filter(|_| !tally.is_stopped()).and_then(|index| index.finish(inventory, &tally));
         if let (Some(folder), Some(first_existing), true) = (folder, first_existing, self.job.durable) {
             let folders = touched.folders();
             if let Err(error) = sync_folders(folder, folders.iter().map(PathBuf::as_path), &first_existing) {
@@ -163,7 +181,7 @@ impl StoreJob {
         }
         // Of a bucket, what had been listed by then.
         let (found, ..) = inventory.found();
-        Ok(Report { seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
+        Ok(Report { index, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
     }
 
     /// What [`StoreJob::run`] would do, as far as what is at the destination decides that: which objects it would process
@@ -176,7 +194,7 @@ impl StoreJob {
         context.is_foreseen = true;
         let objects = Objects { inventory, job: self };
         let tally = Tally::new(&objects, observer);
-        let survey = process_all(context, inventory, events, &tally)?;
+        let survey = process_all(context, inventory, events, &tally, None)?;
         Ok((tally.report(inventory.found().0), survey))
     }
 
@@ -185,9 +203,15 @@ impl StoreJob {
     ///
     /// # Errors
     /// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`];
-    /// [`Error::RekeyUnauthenticated`]; [`Error::Location`] for re-keying in place without leave to replace;
+    /// [`Error::RekeyUnauthenticated`]; [`Error::Index`] for re-keying a tree with an index; [`Error::Location`] for re-keying in place without leave to replace;
     /// [`Error::OtherKey`] with the path of such an object; if the store cannot be reached.
     pub fn check(&self, inventory: &Inventory) -> Result<(), Error> {
+        if matches!(self.job.work, Work::Rekey { .. })
+            && let Some(pages) = &inventory.pages
+            && runtime()?.block_on(pages.holds(bucket_index::ROOT))
+        {
+            return Err(IndexFault::NotCarried.into());
+        }
         if self.is_in_place(inventory)? || self.job.allow_mixed_keys {
             return Ok(());
         }
@@ -244,13 +268,15 @@ fn process_all(
     inventory: &Inventory,
     mut events: UnboundedReceiver<TaskEvent>,
     tally: &Tally<'_, Object>,
+    mut index: Option<&mut IndexRun<'_>>,
 ) -> Result<Survey, Error> {
     let mut done = Survey::default();
     let fail_unlisted = |done: &mut Survey, unlisted: &Unlisted| {
         done.unlisted += 1;
         tally.fail_other(&unlisted.path, None, &unlisted.error);
     };
-    inventory.unlisted().iter().for_each(|unlisted| fail_unlisted(&mut done, unlisted));
+    let of_tree = inventory.listing.tree.iter().flat_map(|tree| &tree.unlisted);
+    inventory.unlisted().iter().chain(of_tree).for_each(|unlisted| fail_unlisted(&mut done, unlisted));
     let (stop, limits) = (Stop::new(tally), context.limits);
     let job = Arc::clone(&context.job);
     let (context, all, stopped) = (Arc::new(context), inventory.clone(), stop.subscribe());
@@ -271,8 +297,15 @@ fn process_all(
                 if matches!(ended, Ok(Ended::Done(_))) {
                     done.count(&object, &limits);
                 }
-                tally.end_entry(object, ended);
+                if !index.as_ref().is_some_and(|index| index.holds_back(&object, &ended)) {
+                    tally.end_entry(object, ended);
+                }
                 drop(turn);
+            }
+            Ok(Some(TaskEvent::Noted(entry, noted))) => {
+                if let Some(index) = &mut index {
+                    index.note(entry, noted);
+                }
             }
             Ok(Some(TaskEvent::Unlisted(unlisted))) => fail_unlisted(&mut done, &unlisted),
             Ok(Some(TaskEvent::Panicked(panic))) => resume_unwind(panic),

@@ -82,7 +82,7 @@ pub(crate) async fn read_head(
 
 /// When all is read: whether the file is still what was listed. A bucket's object was asked for in its version each time.
 pub(crate) async fn check_unchanged(inventory: &Inventory, object: &Object) -> Result<(), Error> {
-    if inventory.listing.tree.is_none() {
+    if inventory.place.folder().is_none() {
         return Ok(());
     }
     let (tree, entry) = entry(inventory, object)?;

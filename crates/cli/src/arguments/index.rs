@@ -16,7 +16,7 @@ Examples:
   cipherloom index sealed --key key.json --exclude README                  without one file
   cipherloom index sealed --key new.json --replace                         if its key was lost")]
 pub struct IndexArguments {
-    /// The encrypted folder
+    /// The encrypted folder, or its address in an object store
     #[arg(value_name = "DST")]
     pub tree: PathBuf,
     /// The suffix that encryption added to names
@@ -49,7 +49,7 @@ Examples:
   cipherloom list sealed --key key.json 'letters/**' '*.epub'
   cipherloom list sealed --key key.json --json | jq -r 'select(.kind == \"file\") | .path'")]
 pub struct ListArguments {
-    /// The encrypted folder
+    /// The encrypted folder, or its address in an object store
     #[arg(value_name = "DST")]
     pub tree: PathBuf,
     /// List only what has such a name (or path, if GLOB has a `/`)

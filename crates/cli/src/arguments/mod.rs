@@ -89,9 +89,9 @@ pub enum Command {
     Verify(Deferred<VerifyArguments>),
     /// Decrypt and encrypt under another key in one pass; no plaintext touches the disk
     Rekey(Deferred<RekeyArguments>),
-    /// Make or rebuild the sealed index of an encrypted folder from its files
+    /// Make or rebuild the sealed index of an encrypted tree from its files
     Index(Deferred<IndexArguments>),
-    /// List what the index of an encrypted folder lists
+    /// List what the index of an encrypted tree lists
     List(Deferred<ListArguments>),
     /// Readium LCP: protect e-books, make and check licenses
     #[command(subcommand, after_help = LCP_PROFILES)]

@@ -1,13 +1,13 @@
-//! `cipherloom list`: what the index of an encrypted folder lists.
+//! `cipherloom list`: what the index of an encrypted tree lists.
 
-use super::transform::not_a_folder;
+use super::{stores, transform::not_a_folder};
 use crate::arguments::ListArguments;
 use crate::escape::{self, JsonPath};
 use crate::exit_code::{ExitCode, usage};
 use crate::output::{self, print, print_line, utc};
 use crate::{device, keys};
 use cipherloom::internal::location::Location;
-use cipherloom::internal::{Selection, list_index};
+use cipherloom::internal::{IndexPlace, Selection, list_index};
 use cipherloom::machine::{Calibration, Machine};
 use cipherloom::report::{IndexReport, ListedEntry, ListedKind};
 use serde::Serialize;
@@ -19,14 +19,19 @@ const PRINTED_AT_ONCE: usize = 64 << 10;
 
 pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     let ListArguments { tree, globs, json, anchor, format } = arguments;
-    let Location::Path(tree) = Location::parse(tree)? else { return Err(not_a_folder()) };
+    let (tree, store) = match Location::parse(tree)? {
+        Location::Path(tree) => (tree, None),
+        Location::Store(_) => (tree.clone(), Some(stores::index(tree)?)),
+        Location::StandardStream => return Err(not_a_folder()),
+    };
+    let place = store.as_ref().map_or(IndexPlace::Folder(&tree), IndexPlace::Store);
     let machine = Machine::detect(Calibration::default());
     let format = keys::format(format, device::engine(&machine))?;
     if format.key_id().is_none() {
         return Err(usage("an index is sealed with a keyset", "use --format tink"));
     }
     let selection = Selection::new(globs, &[])?;
-    let listed = list_index(&tree, &format, anchor.as_deref()).map_err(|error| error.at(&tree));
+    let listed = list_index(place, &format, anchor.as_deref()).map_err(|error| error.at(&tree));
     let (index, entries) = listed?;
     let (mut listed, mut bytes) = (0, 0);
     let mut text = String::new();

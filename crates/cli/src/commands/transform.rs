@@ -3,7 +3,7 @@
 
 mod index;
 
-pub use index::{index, not_a_folder};
+pub use index::{NOT_LISTED, index, not_a_folder};
 
 use super::key_places::{self, NEW_KEY, Secrets};
 use super::keys::NewKey;

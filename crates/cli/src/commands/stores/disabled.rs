@@ -5,9 +5,12 @@ use crate::commands::sources::Source;
 use crate::commands::transform::Run;
 use crate::exit_code::{ExitCode, usage};
 use crate::report::Printer;
-use cipherloom::internal::{Job, location::SourceKind};
-use cipherloom::{Error, Observer, Report};
+use cipherloom::internal::{IndexStore, Job, Selection, location::SourceKind};
+use cipherloom::{Error, Format, Observer, Report};
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
 
 /// A listing of a store, or a job over one: this build has neither.
 pub enum Found {}
@@ -26,6 +29,20 @@ impl Found {
 
 pub fn look(_tree: &TreeArguments, _stores: &StoreArguments) -> anyhow::Result<Found> {
     Err(missing())
+}
+
+pub fn index(_tree: &Path) -> anyhow::Result<Arc<dyn IndexStore>> {
+    Err(missing())
+}
+
+pub fn list_indexed_files(
+    found: &Found,
+    _format: &Format,
+    _selection: &Selection,
+    _suffix: &OsStr,
+    _anchor: Option<&Path>,
+) -> Result<(Found, usize, OsString), Error> {
+    match *found {}
 }
 
 pub fn open(_run: &Run<'_>, _job: Job) -> anyhow::Result<Found> {

@@ -6,17 +6,20 @@ use crate::arguments::{MachineArguments, PlanArguments, StoreArguments, TreeArgu
 use crate::commands::plan::{LeftOut, print_planned};
 use crate::commands::sources::Source;
 use crate::commands::stream::pass_to_output;
-use crate::commands::transform::Run;
+use crate::commands::transform::{self, Run, not_a_folder};
 use crate::escape::{self, JsonPath};
 use crate::exit_code::{self, ExitCode, usage};
 use crate::output;
 use crate::report::{Printer, RunSummary};
 use anyhow::Context;
-use cipherloom::internal::{Job, Work};
-use cipherloom::{IfExists, Links, Report};
+use cipherloom::internal::{IndexPlace, IndexStore, Job, Selection, Work, select_indexed_files};
+use cipherloom::report::Unobserved;
+use cipherloom::{Error, Format, IfExists, Links, Report};
 use cipherloom_stores::{Access, Inventory, Limits, Place, StoreJob, Survey};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What was found in a store.
 pub type Found = Inventory;
@@ -33,6 +36,26 @@ pub fn look(tree: &TreeArguments, stores: &StoreArguments) -> anyhow::Result<Fou
     let place = Place::open(tree.source(), access(stores));
     let inventory = place.and_then(|place| Inventory::open(&place, selection));
     Ok(inventory.map_err(|error| error.at(tree.source()))?)
+}
+
+/// The index of a tree in a store.
+pub fn index(tree: &Path) -> anyhow::Result<Arc<dyn IndexStore>> {
+    let place = Place::open(tree, Access::default()).map_err(|error| error.at(tree))?;
+    place.index().ok_or_else(not_a_folder)
+}
+
+/// The objects that the tree's index lists under selected names, how many it lists, and the suffix of their names.
+pub fn list_indexed_files(
+    found: &Found,
+    format: &Format,
+    selection: &Selection,
+    suffix: &OsStr,
+    anchor: Option<&Path>,
+) -> Result<(Found, usize, OsString), Error> {
+    let index = found.place().index().ok_or(Error::NeitherFileNorFolder)?;
+    let place = IndexPlace::Store(&index);
+    let (files, suffix) = select_indexed_files(place, format, selection, suffix, anchor)?;
+    Ok((found.named(&files, &Unobserved)?, files.len(), suffix))
 }
 
 /// Prints what encrypting this to a store takes.
@@ -58,8 +81,12 @@ pub fn run(run: &Run<'_>, source: Source) -> anyhow::Result<ExitCode> {
     // What the user named as DST, or as SRC where nothing is written.
     let about = job.destination.as_ref().unwrap_or(inventory.place()).address();
     job.check(&inventory).map_err(|error| error.at(&about))?;
+    warn_of_index(&job);
     let refuse_nothing = |report: &Report| match report.files + report.skipped + report.failed {
-        0 => run.refuse_nothing(&inventory.place().address(), inventory.passed_over().excluded),
+        // An index may list nothing.
+        0 if report.index.is_none() => {
+            run.refuse_nothing(&inventory.place().address(), inventory.passed_over().excluded)
+        }
         _ => Ok(()),
     };
     if run.dry_run {
@@ -78,10 +105,24 @@ pub fn run(run: &Run<'_>, source: Source) -> anyhow::Result<ExitCode> {
         // The source is listed during the run.
         || Planned::for_run(&inventory, None, &job).table(),
         |observer| job.run(&inventory, observer).map_err(|error| error.at(&about)),
-        |report| RunSummary::of_run(*report, inventory.links(), inventory.passed_over()),
+        |report| {
+            let passed_over = inventory.passed_over();
+            RunSummary::of_run(*report, inventory.links(), passed_over).with_index(&job.job)
+        },
     )?;
     refuse_nothing(&report).inspect_err(|_| run.take_key_back())?;
     Ok(exit_code::of_report(&report))
+}
+
+/// Warns of an index at the destination that will not list what the run writes.
+fn warn_of_index(job: &StoreJob) {
+    if matches!(job.job.work, Work::Encrypt(_))
+        && job.job.index.is_none()
+        && let Some(place) = &job.destination
+        && matches!(place.has_index(), Ok(true))
+    {
+        output::warn(output::at(&place.address(), transform::NOT_LISTED));
+    }
 }
 
 /// A single object to standard output.

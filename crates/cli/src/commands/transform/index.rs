@@ -1,16 +1,17 @@
-//! How a run uses the index of an encrypted folder.
+//! How a run uses the index of an encrypted tree.
 
 use super::{Run, formats_of};
 use crate::arguments::{
     DecryptArguments, EncryptArguments, IndexArguments, RekeyArguments, TreeArguments, VerifyArguments,
 };
 use crate::commands::sources::Source;
+use crate::commands::stores;
 use crate::exit_code::{ExitCode, usage};
 use crate::output::{self, at};
 use crate::{device, keys};
 use cipherloom::Format;
-use cipherloom::internal::location::Location;
-use cipherloom::internal::{IndexMode, IndexUse, Selection, Tree, Work, has_index};
+use cipherloom::internal::location::{Location, SourceKind};
+use cipherloom::internal::{IndexMode, IndexUse, Selection, Tree, Work, has_index, list_indexed_files};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -30,8 +31,11 @@ pub fn index(arguments: &IndexArguments) -> anyhow::Result<ExitCode> {
 
 /// The error for what has no index.
 pub fn not_a_folder() -> anyhow::Error {
-    usage("an index is of an encrypted folder", "stores, pipes and single files have none")
+    usage("an index is of an encrypted folder or prefix", "pipes, single files and single objects have none")
 }
+
+/// What to warn of where an index is left as it is.
+pub const NOT_LISTED: &str = "it has an index, which will not list what this run writes; --index updates it";
 
 impl Run<'_> {
     /// With --index: has the run update the index of DST. Else warns of one that will not list what the run writes.
@@ -42,8 +46,7 @@ impl Run<'_> {
         if let Some(Location::Path(folder)) = &self.folder
             && has_index(folder)
         {
-            let words = "it has an index, which will not list what this run writes; --index updates it";
-            output::warn(at(folder, words));
+            output::warn(at(folder, NOT_LISTED));
         }
         Ok(())
     }
@@ -69,16 +72,23 @@ impl Run<'_> {
         anchor: Option<&Path>,
         tree: &TreeArguments,
     ) -> anyhow::Result<()> {
-        let is_in_folder = self.folder.as_ref().is_none_or(|folder| matches!(folder, Location::Path(_)));
-        let is_folder = matches!(&self.source, Source::Tree(tree) if !tree.is_single_file);
-        if !(is_in_folder && is_folder) {
+        let has_place = match (&self.source, &self.folder, mode) {
+            (Source::StandardInput, ..) | (_, Some(Location::StandardStream), _) => false,
+            (Source::Tree(_), None | Some(Location::Path(_)), _) => true,
+            // The outputs make the encrypted tree.
+            (_, Some(Location::Store(_)), IndexMode::Update) => true,
+            (Source::Tree(_), Some(Location::Store(_)), _) => false,
+            (Source::Listing(_), _, IndexMode::Update | IndexMode::Carry) => false,
+            (Source::Listing(_), ..) => true,
+        };
+        if !(has_place && matches!(self.source.kind(), SourceKind::Folder | SourceKind::Several)) {
             return Err(not_a_folder());
         }
         if !formats_of(&self.job).all(|format| format.key_id().is_some()) {
             return Err(usage("an index is sealed with a keyset", "use --format tink"));
         }
         let selects = matches!(mode, IndexMode::Check { .. } | IndexMode::Carry);
-        if selects && (tree.names_files() || self.source.tree().is_some_and(|tree| tree.is_several)) {
+        if selects && (tree.names_files() || self.source.kind() == SourceKind::Several) {
             return Err(usage(
                 "an index is compared with a whole folder",
                 "leave --files-from out, and give one SRC",
@@ -100,18 +110,23 @@ impl Run<'_> {
         if arguments.only.is_empty() {
             return Ok(None);
         }
-        let root = match self.source.tree() {
-            Some(tree) if !(tree.is_single_file || tree.is_several) => tree.root.clone(),
-            _ => return Err(usage("--only is for a folder with an index", "use --include")),
-        };
+        if self.source.kind() != SourceKind::Folder {
+            return Err(usage("--only is for a tree with an index", "use --include"));
+        }
         if format.key_id().is_none() {
             return Err(usage("an index is sealed with a keyset", "use --format tink"));
         }
         let selection = Selection::new(&arguments.only, &[])?;
         let (suffix, anchor) = (&arguments.output.suffix, arguments.anchor.as_deref());
-        let listed = cipherloom::internal::list_indexed_files(&root, format, &selection, suffix, anchor);
-        let (tree, count, suffix) = listed.map_err(|error| error.at(arguments.tree.source()))?;
-        self.source = Source::Tree(tree);
+        let listed = match &self.source {
+            Source::Listing(found) => stores::list_indexed_files(found, format, &selection, suffix, anchor)
+                .map(|(found, count, suffix)| (Source::Listing(found), count, suffix)),
+            Source::Tree(tree) => list_indexed_files(&tree.root, format, &selection, suffix, anchor)
+                .map(|(tree, count, suffix)| (Source::Tree(tree), count, suffix)),
+            Source::StandardInput => return Err(not_a_folder()),
+        };
+        let (source, count, suffix) = listed.map_err(|error| error.at(arguments.tree.source()))?;
+        self.source = source;
         Ok(Some((count, suffix)))
     }
 
@@ -139,8 +154,7 @@ impl Run<'_> {
     pub(super) fn compare_with_index(&mut self, arguments: &VerifyArguments) -> anyhow::Result<()> {
         let VerifyArguments { quick, anchor, tree, .. } = arguments;
         let has_keyset = formats_of(&self.job).all(|format| format.key_id().is_some());
-        let is_folder = |tree: &Tree| !(tree.is_single_file || tree.is_several);
-        let is_whole = self.source.tree().is_some_and(is_folder) && !tree.names_files();
+        let is_whole = self.source.kind() == SourceKind::Folder && !tree.names_files();
         if *quick || anchor.is_some() || (has_keyset && is_whole) {
             self.use_index(IndexMode::Check { quick: *quick }, anchor.as_deref(), tree)?;
         }

@@ -1,0 +1,363 @@
+//! What a run over a bucket does with the index of the encrypted tree there. Which entries it lists, and what differs from them, is
+//! the library's to say (`Indexing`); here the beginnings and ends of objects are read for it.
+//!
+//! ```text
+//! verify, decrypt   the object, then its first 40 and last 16 bytes
+//! verify --quick    its first 40 and last 16 bytes, or all of a short one
+//! index             its first segment and last 16 bytes
+//! encrypt           nothing of what the run writes; of an output that it skips, as `index`
+//! ```
+
+use crate::existing;
+use crate::faults::ask;
+use crate::inventory::{Inventory, Listing, Object, address};
+use crate::job::{StoreJob, bound_path, output_path};
+use crate::pages::Found;
+use crate::place::{Kind, Place};
+use crate::run::{Context, TaskEvent};
+use crate::runtime::Stop;
+use crate::source;
+use cipherloom::{
+    Error, Observer,
+    error::IndexFault,
+    internal::{
+        Attributes, Directory, Dropped, Ended, Entry, Expectations, IndexMode, Indexing, Job, Seen,
+        StreamEnds, StreamIdentity, Tally, Tree,
+    },
+    report::IndexReport,
+};
+use futures_util::{StreamExt, stream};
+use object_store::ObjectStoreExt;
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Up to this size, all of an object is read where its beginning and end are wanted: one request instead of two.
+const SHORT: u64 = 16 << 10;
+
+/// Requests for objects that are known by name at once; and how many of these are looked at one by one. More are listed.
+const LOOKS: usize = 64;
+const FEW: usize = 1_000;
+
+/// What the tasks of a run are to do for an index.
+#[derive(Debug)]
+pub(crate) enum Duty {
+    /// Compare each object with what the index lists.
+    Compare(Expectations),
+    /// Say which streams there are.
+    Note,
+}
+
+/// What a task has found out about an entry.
+#[derive(Debug)]
+pub(crate) enum Noted {
+    /// It goes into the index.
+    Seen(Seen),
+    /// It is another stream than the index lists: this one.
+    Other(StreamIdentity),
+}
+
+impl StoreJob {
+    /// The job and the inventory of a run that uses an index: its files are known, and the whole listing is held. A tree without
+    /// an index is verified without one, if nothing more was wanted.
+    pub(crate) fn with_index(
+        &self,
+        inventory: &Inventory,
+        observer: &dyn Observer,
+    ) -> Result<(StoreJob, Inventory), Error> {
+        let mut job = self.clone();
+        let Some(index) = &mut job.job.index else { return Ok((job, inventory.clone())) };
+        let place = match index.mode {
+            IndexMode::Update => job.destination.as_ref(),
+            IndexMode::Rebuild { .. } | IndexMode::Check { .. } => Some(inventory.place()),
+            IndexMode::Carry => None,
+        };
+        let place = place.filter(|place| place.folder().is_none() && inventory.single().is_none());
+        let place = place.ok_or(IndexFault::Unsupported("a folder, or a prefix of a bucket"))?;
+        let is_needed = job.job.work.sealing().is_some()
+            || index.anchor.is_some()
+            || job.destination.is_some()
+            || index.mode != IndexMode::Check { quick: false };
+        if !is_needed && !place.has_index()? {
+            job.job.index = None;
+            return Ok((job, inventory.clone()));
+        }
+        index.store = place.index();
+        let inventory = inventory.with_tree(observer)?;
+        Ok((job, inventory))
+    }
+}
+
+impl Inventory {
+    /// All that is at the place, as a tree of entries.
+    fn with_tree(&self, observer: &dyn Observer) -> Result<Inventory, Error> {
+        let mut listing = Listing::default();
+        match &self.pages {
+            None if self.listing.tree.is_some() => return Ok(self.clone()),
+            None => listing.objects.extend_from_slice(self.objects()),
+            Some(pages) => {
+                let (mut objects, mut unlisted) = (Vec::new(), Vec::new());
+                Stop::new(observer).block_on(pages.each(|found| match found {
+                    Found::Object(object) => objects.push(object),
+                    Found::Unlisted(found) => unlisted.push(found),
+                }))?;
+                (listing.objects, listing.unlisted) = (objects, unlisted);
+            }
+        }
+        listing.passed_over = self.passed_over();
+        listing.tree = Some(Arc::new(tree(&self.place, &mut listing)?));
+        Ok(Inventory::known(self.place.clone(), listing))
+    }
+
+    /// These files of a bucket alone, each by its path below the place. What is not there is left out.
+    ///
+    /// # Errors
+    /// If the store cannot be asked; [`Error::Stopped`].
+    pub fn named(&self, files: &[PathBuf], observer: &dyn Observer) -> Result<Inventory, Error> {
+        let Kind::Bucket { bucket, .. } = &self.place.0 else { return Err(Error::NeitherFileNorFolder) };
+        let stop = Stop::new(observer);
+        let mut objects = Vec::new();
+        if let (Some(pages), true) = (&self.pages, files.len() > FEW) {
+            let wanted: HashSet<&str> = files.iter().filter_map(|file| file.to_str()).collect();
+            let mut unlisted = Vec::new();
+            stop.block_on(pages.each(|found| match found {
+                Found::Object(object) if wanted.contains(&*object.path) => objects.push(object),
+                Found::Object(_) => {}
+                Found::Unlisted(found) => unlisted.push(found),
+            }))?;
+            let listing = Listing { objects, unlisted, ..Listing::default() };
+            return Ok(Inventory::known(self.place.clone(), listing));
+        }
+        let look = |file: String| async move {
+            // What cannot be a key is not there.
+            let Ok(key) = bucket.key(&file) else { return Ok(None) };
+            match ask(bucket.store.head(&key)).await {
+                Ok(meta) => Ok(Some(Object::new(file, meta.size, meta.e_tag))),
+                Err(refusal) if refusal.is_missing() => Ok(None),
+                Err(refusal) => Err(refusal.of("look at the object").at(&bucket.address(&key))),
+            }
+        };
+        let names = files.iter().filter_map(|file| file.to_str().map(str::to_owned));
+        let mut looks = stream::iter(names).map(look).buffered(LOOKS);
+        while let Some(found) = stop.block_on(looks.next())? {
+            objects.extend(found?);
+        }
+        Ok(Inventory::of_objects(self.place.clone(), objects))
+    }
+}
+
+/// An index in use. Only the thread that began the run has it.
+pub(crate) struct IndexRun<'r> {
+    indexing: Indexing<'r>,
+    /// Streams that are not as the index lists them, by entry.
+    others: HashMap<u32, StreamIdentity>,
+}
+
+impl<'r> IndexRun<'r> {
+    /// Opens the index that the job uses. `None` if it uses none, or none that can be used, which is reported then.
+    pub(crate) fn begin(
+        inventory: &'r Inventory,
+        job: &'r Job,
+        tally: &Tally<'_, Object>,
+    ) -> Result<Option<IndexRun<'r>>, Error> {
+        let (Some(tree), Some(_)) = (&inventory.listing.tree, &job.index) else { return Ok(None) };
+        let indexing = Indexing::begin(tree, job, false, tally)?;
+        Ok(indexing.map(|indexing| IndexRun { indexing, others: HashMap::new() }))
+    }
+
+    /// What the tasks do for it.
+    pub(crate) fn duty(&self) -> Duty {
+        self.indexing.expectations().map_or(Duty::Note, Duty::Compare)
+    }
+
+    /// Notes what a task found out.
+    pub(crate) fn note(&mut self, entry: u32, noted: Noted) {
+        match noted {
+            Noted::Seen(seen) => self.indexing.add(entry, Some(seen)),
+            Noted::Other(identity) => drop(self.others.insert(entry, identity)),
+        }
+    }
+
+    /// Whether an object is reported at the end, when it is known where else the index lists its stream.
+    pub(crate) fn holds_back(&self, object: &Object, ended: &Result<Ended, Error>) -> bool {
+        match (ended, object.entry) {
+            (Err(Error::Index(IndexFault::Replaced { .. })), Some(entry)) => {
+                self.indexing.hold(entry);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes the index, or reports how the tree differs from it; `None` if that failed, which is reported.
+    pub(crate) fn finish(self, inventory: &Inventory, tally: &Tally<'_, Object>) -> Option<IndexReport> {
+        let IndexRun { indexing, others } = self;
+        // Only what is in a bucket is compared, and its objects are in the order of its entries.
+        let object = |entry: u32| inventory.objects()[entry as usize].clone();
+        indexing.finish_in_store(tally, &object, &|entry| others.get(&entry).copied())
+    }
+}
+
+/// The objects as the entries of a tree, in the same order.
+fn tree(place: &Place, listing: &mut Listing) -> Result<Tree, Error> {
+    let (file, folder) = (Attributes::of_object(false)?, Attributes::of_object(true)?);
+    let mut known = HashMap::from([(String::new(), 0)]);
+    let mut tree = Tree {
+        root: place.address(),
+        directories: vec![Directory { path: PathBuf::new(), attributes: folder.clone() }],
+        entries: Vec::with_capacity(listing.objects.len()),
+        links: Vec::new(),
+        passed_over: listing.passed_over,
+        dropped: Dropped::default(),
+        unlisted: std::mem::take(&mut listing.unlisted),
+        is_single_file: false,
+        is_several: false,
+    };
+    for object in &mut listing.objects {
+        let (parent, name) = object.path.rsplit_once('/').unwrap_or(("", &object.path));
+        // Parents first.
+        let ends = parent.match_indices('/').map(|(at, _)| at).chain([parent.len()]);
+        for end in ends {
+            let path = &parent[..end];
+            if !known.contains_key(path) {
+                known.insert(path.to_owned(), tree.directories.len() as u32);
+                tree.directories.push(Directory { path: path.into(), attributes: folder.clone() });
+            }
+        }
+        let directory = known[parent];
+        let entry = Entry { directory, name: name.into(), size: object.size, attributes: file.clone() };
+        object.entry = u32::try_from(tree.entries.len()).ok();
+        tree.entries.push(entry);
+    }
+    Ok(tree)
+}
+
+/// The first and the last bytes of an object. `begin`: how many of its first ones; they are given too.
+async fn read_ends(
+    inventory: &Inventory,
+    object: &Object,
+    begin: u64,
+) -> Result<(bytes::Bytes, StreamEnds), Error> {
+    let size = object.size;
+    let begin_len = if size <= SHORT { size } else { begin.min(size) };
+    let begin = source::read(inventory, object, 0..begin_len).await?.bytes;
+    let end = match begin_len == size {
+        true => begin.clone(),
+        false => source::read(inventory, object, size - StreamEnds::END as u64..size).await?.bytes,
+    };
+    let ends = StreamEnds::new(&begin, &end, size);
+    Ok((begin, ends))
+}
+
+fn entry_of(object: &Object) -> Result<u32, Error> {
+    object.entry.ok_or_else(|| Error::internal("an object without a place in its tree"))
+}
+
+impl Context {
+    /// Whether an index is compared, for which the ends of each object are needed.
+    pub(crate) fn compares(&self) -> bool {
+        matches!(self.duty, Some(Duty::Compare(_)))
+    }
+
+    /// Whether the outputs are to be listed.
+    pub(crate) fn notes(&self) -> bool {
+        matches!(self.duty, Some(Duty::Note))
+    }
+
+    /// Fails if an object is another stream than the index lists.
+    pub(crate) fn compare(&self, object: &Object, ends: &StreamEnds) -> Result<(), Error> {
+        let Some(Duty::Compare(expectations)) = &self.duty else { return Ok(()) };
+        let (entry, identity) = (entry_of(object)?, ends.identity());
+        let known = identity.as_ref().ok().copied();
+        let compared = expectations.compare(entry, || identity);
+        if let (Err(_), Some(identity)) = (&compared, known) {
+            self.send(TaskEvent::Noted(entry, Noted::Other(identity)));
+        }
+        compared
+    }
+
+    /// The same for a large object, whose ends are read for it.
+    pub(crate) async fn compare_large(&self, object: &Object) -> Result<(), Error> {
+        if !self.compares() {
+            return Ok(());
+        }
+        let (_, ends) = read_ends(&self.inventory, object, StreamEnds::BEGIN as u64).await?;
+        self.compare(object, &ends)
+    }
+
+    /// Has the output of an object listed; `made`: its ends, if this run has written it.
+    pub(crate) async fn note_output(
+        &self,
+        object: &Object,
+        ended: Ended,
+        made: &StreamEnds,
+        bound: &[u8],
+    ) -> Result<(), Error> {
+        let (Some(Duty::Note), Some(format)) = (&self.duty, self.job.work.sealing()) else { return Ok(()) };
+        let seen = match ended {
+            Ended::Done(_) => Seen::made(made, format)?,
+            Ended::Skipped => Some(self.find_output(object, bound).await?),
+        };
+        if let Some(seen) = seen {
+            self.send(TaskEvent::Noted(entry_of(object)?, Noted::Seen(seen)));
+        }
+        Ok(())
+    }
+
+    /// An output that an earlier run made, if a key opens it.
+    async fn find_output(&self, object: &Object, bound: &[u8]) -> Result<Seen, Error> {
+        let Some(place @ Place(Kind::Bucket { bucket, .. })) = &self.destination else {
+            return Err(Error::NeitherFileNorFolder);
+        };
+        let path = output_path(&self.job, &object.path)?;
+        let found = existing::look(bucket, &bucket.key(&path)?).await?;
+        let stored = found.ok_or(Error::SourceChanged)?.stored;
+        let output = Object::new(path, stored.size, stored.e_tag);
+        let outputs = Inventory::of_objects(place.clone(), Vec::new());
+        let attributes = match &self.inventory.listing.tree {
+            Some(tree) => tree.entries[entry_of(object)? as usize].attributes.clone(),
+            None => Attributes::of_object(false)?,
+        };
+        let opened = self.open(&outputs, &output, bound, attributes).await;
+        // It is the output that is not as it should be.
+        opened.map(|(seen, _)| seen).map_err(|error| error.at(&address(place, &output.path)))
+    }
+
+    /// Finds the key that opens an object's first segment. With the stream comes how many bytes of plaintext it has.
+    async fn open(
+        &self,
+        inventory: &Inventory,
+        object: &Object,
+        bound: &[u8],
+        attributes: Attributes,
+    ) -> Result<(Seen, u64), Error> {
+        let format = self.job.work.sealing().or(self.job.work.opening());
+        let format = format.ok_or_else(|| Error::internal("an index without a format"))?.clone();
+        let wanted = u64::from(format.largest_segment());
+        let _share = self.share(2 * wanted.min(object.size)).await?;
+        let (begin, ends) = read_ends(inventory, object, wanted).await?;
+        let bound = bound.to_owned();
+        let open = move |_: &mut _| {
+            let begin = &begin[..begin.len().min(usize::try_from(wanted).unwrap_or(usize::MAX))];
+            Seen::open(&format, &bound, begin, &ends, attributes)
+        };
+        self.ciphers.run(open).await
+    }
+}
+
+/// Reads the beginning and the end of an object for an index.
+pub(crate) async fn look(context: &Context, object: &Object) -> Result<Ended, Error> {
+    let ended = if context.compares() {
+        let (_, ends) = read_ends(&context.inventory, object, StreamEnds::BEGIN as u64).await?;
+        context.compare(object, &ends)?;
+        0
+    } else {
+        let bound = bound_path(&context.job, &object.path)?;
+        let attributes = Attributes::of_object(false)?;
+        let (seen, plaintext_len) = context.open(&context.inventory, object, &bound, attributes).await?;
+        context.send(TaskEvent::Noted(entry_of(object)?, Noted::Seen(seen)));
+        plaintext_len
+    };
+    context.send(TaskEvent::Advanced(object.size));
+    Ok(Ended::Done(ended))
+}
