@@ -1,13 +1,18 @@
 """The index of an encrypted tree says the same to an independent reader as to the command."""
 
 import base64
+import hashlib
+import hmac
 import json
 import os
+import shutil
+import subprocess
 from datetime import datetime, timezone
 
 import index_reader
 import pytest
 import tool
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 
 def listed(tree, key):
@@ -100,3 +105,63 @@ def test_the_reader_refuses_damage(tmp_path, key, tree, name):
         path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         with pytest.raises(ValueError):
             index_reader.read(sealed, key)
+
+
+def is_marked(path, key, identity, name):
+    """Whether the header of a re-keyed file shows which stream it has taken the place of."""
+    params = index_reader.message(key[2])
+    half = params[2] // 2
+    header = path.read_bytes()[: 1 + params[2] + 7]
+    label = b"\0cipherloom re-keyed stream 1"
+    marking = HKDF(index_reader.HASHES[params[3]](), 32, None, label).derive(key[3])
+    predecessor = hashlib.sha256(identity + name).digest()
+    rest = header[: 1 + half] + header[1 + 2 * half :]
+    return hmac.digest(marking, predecessor + rest, "sha256")[:half] == header[1 + half : 1 + 2 * half]
+
+
+@pytest.mark.parametrize("template", tool.TEMPLATES)
+def test_a_rekeyed_tree(tmp_path, tree, key, template):
+    sealed, new = tmp_path / "sealed", tool.keygen(tmp_path / "new.json", template)
+    tool.run("encrypt", tree, sealed, "--key", key, "--index", "--suffix", ".enc")
+    _, before = index_reader.read(sealed, key)
+    tool.run("rekey", sealed, sealed, "--key", key, "--to", new, "--if-exists", "overwrite")
+    generation, entries = index_reader.read(sealed, new)
+    assert generation == 2
+    [new_key] = index_reader.keys(new).values()
+    for old, entry in zip(before, entries, strict=True):
+        if entry["kind"] == "file":
+            path = sealed / os.fsdecode(entry["encrypted_path"])
+            assert is_marked(path, new_key, old["identity"], old["encrypted_path"])
+            assert not is_marked(path, new_key, entry["identity"], old["encrypted_path"])
+            assert not is_marked(path, new_key, old["identity"], b"other")
+        changed = {"identity", "key_id", "encrypted_size"}
+        same = lambda entry: {name: value for name, value in entry.items() if name not in changed}  # noqa: E731, B023
+        assert same(old) == same(entry)
+    check(sealed, new, entries)
+
+
+@pytest.mark.parametrize("call", ["linkat", "renameat", "fsync", "pwrite64"])
+def test_a_rekeying_that_was_killed_goes_on(tmp_path, key, call):
+    """Killed when it makes each of these calls, with one thread and so at each step."""
+    tree, before, new = tmp_path / "tree", tmp_path / "before", tool.keygen(tmp_path / "new.json")
+    for name in ("a/one", "a/two", "three"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(name)
+    tool.run("encrypt", tree, before, "--key", key, "--index")
+    done = None
+    for when in range(1, 60):
+        sealed = tmp_path / f"{when}"
+        shutil.copytree(before, sealed)
+        rekey = ["rekey", sealed, sealed, "--key", key, "--to", new, "--if-exists", "overwrite", "--threads", "1"]
+        inject = ["-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={when}"]
+        command = ["strace", "-f", "-o", "/dev/null", *inject, tool.COMMAND, *rekey]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        tool.run(*rekey)
+        tool.run("verify", sealed, "--key", new)
+        _, entries = index_reader.read(sealed, new)
+        check(sealed, new, entries)
+        tool.run("decrypt", sealed, tmp_path / f"back-{when}", "--key", new)
+        assert tool.read_tree(tmp_path / f"back-{when}") == tool.read_tree(tree)
+        if done.returncode == 0:
+            break
+    assert when > 3 and done.returncode == 0
