@@ -4,6 +4,7 @@
 //! each whole, cut short and damaged, with every run of the tests.
 
 mod age;
+mod index;
 mod keys;
 mod publications;
 mod streams;
@@ -12,7 +13,7 @@ mod streams;
 pub type Target = fn(&[u8]);
 
 /// Every target by the name of its folder in `seeds/`.
-pub const TARGETS: [(&str, Target); 16] = [
+pub const TARGETS: [(&str, Target); 18] = [
     ("age_armor", age::age_armor),
     ("age_keys", age::age_keys),
     ("age_plugin", age::age_plugin),
@@ -20,6 +21,8 @@ pub const TARGETS: [(&str, Target); 16] = [
     ("certificate", publications::certificate),
     ("cobblestone_stream", streams::cobblestone_stream),
     ("encryption_xml", publications::encryption_xml),
+    ("index_part", index::index_part),
+    ("index_root", index::index_root),
     ("keyset_json", keys::keyset_json),
     ("license", publications::license),
     ("openssl_stream", streams::openssl_stream),

@@ -67,7 +67,10 @@ pub mod internal {
         Draft, Published, SourceFile, make_folders, open_file, open_file_below, read_up_to, sync_folders,
         sync_parents,
     };
-    pub use crate::index::{IndexPlace, IndexStore, StreamIdentity, has_index, is_reserved};
+    // The last two for whoever tests them with damaged bytes.
+    pub use crate::index::{
+        IndexPlace, IndexStore, StreamIdentity, has_index, is_reserved, rewrite_part, rewrite_root,
+    };
     pub use crate::pipeline::{
         Ended, Entries, Expectations, IndexMode, IndexUse, Indexing, Job, Pieces, Seen, StreamEnds, Tally,
         Work, Workspace, check, find_other_key_by, is_in_place, list_index, list_indexed_files,

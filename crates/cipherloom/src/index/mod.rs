@@ -33,9 +33,11 @@ pub(crate) use anchor::Anchor;
 pub use entry::StreamIdentity;
 pub(crate) use entry::{IndexEntry, IndexFile, IndexKind, Moment, split};
 pub use folder::has_index;
+pub use part::rewrite_part;
 pub use place::{IndexPlace, IndexStore};
 pub(crate) use reader::{Entries, Index};
 pub(crate) use root::Root;
+pub use root::rewrite_root;
 pub(crate) use sealed::digest;
 pub(crate) use writer::{IndexWriter, Replacing};
 

@@ -72,6 +72,18 @@ impl PartBuilder {
     }
 }
 
+/// Writes what a part's plaintext lists again, in one part; `None` if no writer makes such a plaintext.
+#[must_use]
+pub fn rewrite_part(plaintext: &[u8]) -> Option<Vec<u8>> {
+    let mut records = PartRecords::new(plaintext).ok()?;
+    let mut builder = PartBuilder::new(records.defaults.clone());
+    while let Some(entry) = records.next().ok()? {
+        entry.write(&builder.last, &builder.defaults, &mut builder.bytes);
+        builder.last = entry.path;
+    }
+    Some(builder.bytes)
+}
+
 /// The entries of a part that was opened.
 #[derive(Debug)]
 pub(super) struct PartRecords<B> {

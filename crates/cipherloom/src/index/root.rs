@@ -43,6 +43,12 @@ pub(crate) struct PartReference {
     pub(super) entries: u32,
 }
 
+/// Writes what a root's plaintext says again; `None` if no writer makes such a plaintext.
+#[must_use]
+pub fn rewrite_root(plaintext: &[u8]) -> Option<Vec<u8>> {
+    Root::read(plaintext).ok().map(|root| root.write())
+}
+
 impl Root {
     /// How many entries the index lists.
     pub(crate) fn entries(&self) -> u64 {
