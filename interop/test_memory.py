@@ -63,3 +63,28 @@ def test_a_hundred_thousand_files(memory_disk):
     flags = ["--key", key, "--threads", "2"]
     assert peak_memory("encrypt", memory_disk / "plain", memory_disk / "sealed", *flags) < LIMIT
     assert peak_memory("verify", memory_disk / "sealed", *flags) < LIMIT
+
+
+def test_the_index_of_many_files(memory_disk):
+    """Reading an index takes the memory of one part, however many entries it lists. A run has its list of files besides."""
+    count = 1_000_000 if tool.IS_LONG else 50_000
+    key, sealed = tool.keygen(memory_disk / "key.json"), memory_disk / "sealed"
+    (memory_disk / "plain").write_bytes(b"")
+    tool.run("encrypt", memory_disk / "plain", memory_disk / "one", "--key", key)
+    data = (memory_disk / "one").read_bytes()
+    for number in range(count):
+        path = f"{sealed}/folder-{number // 1000:04}/a-name-of-forty-bytes-{number % 1000:012}.book"
+        if number % 1000 == 0:
+            os.makedirs(os.path.dirname(path))
+        # File systems have limits for the names of one file.
+        if number % 30_000 == 0:
+            original = path
+            Path(path).write_bytes(data)
+        else:
+            os.link(original, path)
+    flags, listing = ["--key", key, "--threads", "2"], 300 * count
+    assert peak_memory("index", sealed, *flags) < LIMIT + listing
+    assert peak_memory("verify", sealed, "--quick", *flags) < LIMIT + listing
+    assert peak_memory("list", sealed, "--key", key) < LIMIT // 2
+    parts = [path.stat().st_size for path in (sealed / ".cipherloom/index/parts").iterdir()]
+    assert sum(parts) < 60 * count
