@@ -1,5 +1,6 @@
 """File systems that refuse: what is told at close, what has neither links nor permissions, a server that is full."""
 
+import json
 import os
 import shutil
 import signal
@@ -221,6 +222,27 @@ def test_where_nothing_can_be_linked_outputs_are_renamed(tmp_path, key, tree):
     assert done.returncode == tool.DONE, tool.message(done)
     assert not temporaries(tmp_path)
     tool.run("verify", tmp_path / "sealed", "--key", key)
+
+
+def test_where_a_name_can_only_be_replaced_an_index_is_written(tmp_path, key, tree):
+    """No file gets a second name, and none is renamed on condition, as on some file systems of FUSE."""
+    sealed, new = tmp_path / "sealed", tool.keygen(tmp_path / "new.json")
+    calls = ["inject=linkat:error=EPERM", "inject=renameat2:error=EINVAL"]
+    command = ["strace", "-f", "-o", "/dev/null", *(part for call in calls for part in ("-e", call)), tool.COMMAND]
+
+    def run(*arguments, code=tool.DONE):
+        done = subprocess.run([*command, *arguments], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+        assert done.returncode == code, tool.message(done)
+        assert not temporaries(tmp_path)
+
+    encrypt = ["encrypt", tree, sealed, "--key", key, "--index"]
+    run(*encrypt, code=tool.FAILED)
+    assert not (sealed / ".cipherloom/index/root").exists()
+    run(*encrypt, "--non-atomic")
+    run(*encrypt, "--if-exists", "overwrite")
+    run("rekey", sealed, sealed, "--key", key, "--to", new, "--if-exists", "overwrite")
+    run("verify", sealed, "--key", new)
+    assert json.loads(tool.run("verify", sealed, "--key", new, "--json").stdout.splitlines()[-1])["index"]["generation"] == 3
 
 
 def test_interrupted_calls_are_repeated(tmp_path, key, tree):
