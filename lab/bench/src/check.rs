@@ -23,6 +23,9 @@ pub(crate) fn check(
 ) -> Result<()> {
     let proven = match variant.check {
         Check::ExitCode => Ok(()),
+        Check::Items => lists(variant, peers, plain, |files, folders| files + folders),
+        Check::Files => lists(variant, peers, plain, |files, _| files),
+        Check::Plan => plans(variant, peers, plain),
         Check::Plain => same(plain, target),
         Check::TinkGo => tink(peers, plain, target, scratch),
         Check::Openssl(cipher) => each_sample(plain, target, "", &|| {
@@ -42,6 +45,45 @@ pub(crate) fn check(
         }),
     };
     proven.with_context(|| format!("`{}` gave a wrong result", variant.name))
+}
+
+/// Counts the lines that the program prints.
+fn lists(
+    variant: &Variant,
+    peers: &Peers,
+    plain: &Path,
+    expected: impl Fn(usize, usize) -> usize,
+) -> Result<()> {
+    let found = variant.program(peers, plain, Path::new("")).output()?.lines().count();
+    let (files, folders) = count(plain)?;
+    ensure!(found == expected(files, folders), "{found} lines for {files} files and {folders} folders");
+    Ok(())
+}
+
+fn plans(variant: &Variant, peers: &Peers, plain: &Path) -> Result<()> {
+    let plan: serde_json::Value =
+        serde_json::from_str(&variant.program(peers, plain, Path::new("")).output()?)?;
+    let (files, _) = count(plain)?;
+    ensure!(plan["entries"] == files, "{} instead of {files} files", plan["entries"]);
+    Ok(())
+}
+
+/// The files and folders below a folder.
+fn count(folder: &Path) -> Result<(usize, usize)> {
+    let (mut files, mut folders) = (0, 0);
+    let mut left = vec![folder.to_owned()];
+    while let Some(folder) = left.pop() {
+        for item in folder.read_dir().with_context(|| format!("cannot list {}", folder.display()))? {
+            let item = item?;
+            if item.file_type()?.is_dir() {
+                folders += 1;
+                left.push(item.path());
+            } else {
+                files += 1;
+            }
+        }
+    }
+    Ok((files, folders))
 }
 
 fn same(plain: &Path, found: &Path) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Runs programs in turns, and takes the time of each: of the whole process, as a user waits for it.
 
 use anyhow::{Context, Result, bail};
-use cipherloom_lab::measure::{Order, Stopwatch, quantile};
+use cipherloom_lab::measure::{Interval, Order, Stopwatch, quantile};
 use cipherloom_lab::record::Clock;
 use cipherloom_peers::Program;
 use std::process::Stdio;
@@ -38,10 +38,12 @@ pub(crate) fn run(program: &Program) -> Result<Sample> {
     Ok(Sample { wall: sample.wall() / 1e9, processor: sample.cpu() / 1e9 })
 }
 
-/// Median, least and greatest.
+/// Median with its 95% interval, least and greatest. Of fewer than eight values the interval is all of them.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
     pub(crate) least: f64,
     pub(crate) most: f64,
 }
@@ -49,8 +51,11 @@ pub(crate) struct Spread {
 /// `None` of no values.
 pub(crate) fn spread(values: impl Iterator<Item = f64>) -> Option<Spread> {
     let values: Vec<f64> = values.collect();
-    let at = |share| quantile(&values, share);
-    (!values.is_empty()).then(|| Spread { median: at(0.5), least: at(0.0), most: at(1.0) })
+    if values.is_empty() {
+        return None;
+    }
+    let Interval { estimate: median, low, high, .. } = Interval::of_rounds(&values);
+    Some(Spread { median, low, high, least: quantile(&values, 0.0), most: quantile(&values, 1.0) })
 }
 
 #[cfg(test)]
@@ -60,7 +65,7 @@ mod tests {
     #[test]
     fn a_spread_needs_no_order() {
         let found = spread([3.0, 1.0, 2.0].into_iter());
-        assert_eq!(found, Some(Spread { median: 2.0, least: 1.0, most: 3.0 }));
+        assert_eq!(found, Some(Spread { median: 2.0, low: 1.0, high: 3.0, least: 1.0, most: 3.0 }));
         assert_eq!(spread(std::iter::empty()), None);
     }
 

@@ -3,7 +3,7 @@
 use anyhow::{Context, Error, Result};
 use cipherloom_lab::experiments::many_files::PROGRAM;
 use cipherloom_lab::external::Source;
-use cipherloom_peers::{Program, age, debian, go_peer, is_installed, place};
+use cipherloom_peers::{Program, age, debian, go_peer, place};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) enum Choice {
     /// Only this project and `cp`
     None,
-    /// The published program, tink-go, age (library and command) and openssl
+    /// The published program, cpz, tink-go, age (library and command) and openssl
     Core,
     /// Also rage, 7-Zip and rclone (installs them)
     All,
@@ -24,6 +24,7 @@ pub(crate) struct Peers {
     pub(crate) published: PathBuf,
     pub(crate) go: PathBuf,
     pub(crate) rage: PathBuf,
+    pub(crate) cpz: PathBuf,
     pub(crate) keyset: PathBuf,
     pub(crate) raw_key: PathBuf,
     pub(crate) age: PathBuf,
@@ -36,6 +37,8 @@ pub(crate) struct Peers {
 
 /// The raw key, as the published program has it built in.
 pub(crate) const RAW_KEY: &str = "000102030405060708090a0b0c0d0e0f";
+/// The version of the parallel copier.
+const CPZ: &str = "@3.2.1";
 /// The published program's initialisation vector.
 pub(crate) const PUBLISHED_VECTOR: &str = "0f0e0d0c0b0a09080706050403020100";
 
@@ -62,7 +65,8 @@ impl Peers {
             cipherloom: place::release_build()?,
             published: published()?,
             go: go_peer()?,
-            rage: if choice == Choice::All { rage()? } else { PathBuf::from("rage") },
+            rage: if choice == Choice::All { installed("rage", "")? } else { PathBuf::from("rage") },
+            cpz: if choice == Choice::None { PathBuf::from("cpz") } else { installed("cpz", CPZ)? },
             keyset: folder.join("key.json"),
             raw_key: folder.join("key.hex"),
             recipient: recipient_of(&identity)?,
@@ -93,6 +97,9 @@ impl Peers {
         ask("age", Program::new(&self.age).arg("--version"))?;
         ask("gcc", Program::new("gcc").arg("--version"))?;
         ask("go", Program::new("go").arg("version"))?;
+        if choice != Choice::None {
+            ask("cpz", Program::new(&self.cpz).arg("--version"))?;
+        }
         if choice == Choice::All {
             ask("7z", Program::new("7z"))?;
             ask("rclone", Program::new("rclone").arg("--version"))?;
@@ -114,19 +121,19 @@ fn published() -> Result<PathBuf> {
     source.compile("gcc", &place::make_folder("bench")?).map_err(Error::msg)
 }
 
-fn rage() -> Result<PathBuf> {
-    if is_installed("rage") {
-        return Ok("rage".into());
-    }
-    let folder = place::target().join("tools");
-    if !folder.join("bin/rage").is_file() {
+/// A program of crates.io, built into the build folder; `version` follows the name, as `@1.2.3`.
+fn installed(name: &str, version: &str) -> Result<PathBuf> {
+    let folder = place::target().join("tools").join(format!("{name}{version}"));
+    let program = folder.join("bin").join(name);
+    if !program.is_file() {
         Program::cargo()
             .folder(std::env::temp_dir())
-            .args(["install", "--locked", "rage", "--root"])
+            .args(["install", "--locked", "--root"])
             .arg(&folder)
+            .arg(format!("{name}{version}"))
             .run()?;
     }
-    Ok(folder.join("bin/rage"))
+    Ok(program)
 }
 
 /// Keys are for the owner's eyes only, or the command warns.

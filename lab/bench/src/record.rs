@@ -31,11 +31,16 @@ pub(crate) const TABLE: &str = "table";
 #[derive(Serialize)]
 pub(crate) struct Cell {
     pub(crate) medium: &'static str,
+    /// Whether the files were in memory.
+    pub(crate) cache: &'static str,
     pub(crate) row: &'static str,
     pub(crate) bytes: u64,
     pub(crate) variant: &'static str,
-    /// Wall time against `cp -r` in the same round.
+    /// Wall time against the yardstick (`cp -r`, of listings `find`) in the same round.
     pub(crate) ratio: Spread,
+    /// The most that the ratio should be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) goal: Option<f64>,
     pub(crate) wall: Spread,
     pub(crate) processor: Spread,
     pub(crate) samples: Vec<Sample>,

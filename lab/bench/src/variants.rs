@@ -1,6 +1,7 @@
 //! What is measured: each variant is a command from a source folder to a target folder, and how its result is checked.
 
 use super::peers::{Choice, Peers};
+use super::trees::{Medium, Row};
 use cipherloom_peers::Program;
 use std::path::Path;
 
@@ -30,6 +31,12 @@ pub(crate) enum Check {
     Published,
     /// `age` opens a sample.
     Age,
+    /// The program's output has a line for each file and folder.
+    Items,
+    /// The program's output has a line for each file.
+    Files,
+    /// The program's output is a plan of this project for all files.
+    Plan,
     /// The exit code is all there is, or the program checks for itself.
     ExitCode,
 }
@@ -48,14 +55,26 @@ impl Variant {
     pub(crate) fn program(&self, peers: &Peers, source: &Path, target: &Path) -> Program {
         (self.make)(peers, source, target)
     }
+
+    /// Half of one file is none, and only a disk makes anything durable.
+    pub(crate) fn fits(&self, row: &Row, medium: Medium) -> bool {
+        (self.name != TWO_COPIES || row.files > 1) && (!self.name.contains(DURABLE) || medium == Medium::Disk)
+    }
 }
 
 /// The yardstick: every ratio is to this variant in the same round.
-pub(crate) const COPY: Variant = ours("cp -r", Input::Plain, Check::Plain, |_, source, target| {
+pub(crate) const COPY: Variant = each_round("cp -r", Input::Plain, Check::Plain, |_, source, target| {
     Program::new("cp").arg("-r").arg(source).arg(target)
 });
 
-const fn ours(
+/// Two at a time, each with the files whose names end in odd, or even, digits.
+const TWO_COPIES: &str = "two cp, half each";
+
+/// What the names of variants have in them that wait until all is on the disk.
+const DURABLE: &str = "durable";
+
+/// A variant that runs in each round.
+pub(crate) const fn each_round(
     name: &'static str,
     input: Input,
     check: Check,
@@ -72,38 +91,54 @@ const fn age_peer(name: &'static str, make: fn(&Peers, &Path, &Path) -> Program)
     Variant { name, input: Input::Age, check: Check::Plain, most_rounds: 5, make }
 }
 
+/// A parallel copier.
+pub(crate) const CPZ: Variant = each_round("cpz", Input::Plain, Check::Plain, |peers, source, target| {
+    Program::new(&peers.cpz).arg(source).arg(target)
+});
+
 /// Every variant of the choice, the yardstick first.
 pub(crate) fn all(choice: Choice) -> Vec<Variant> {
     let mut variants = vec![
         COPY,
-        ours("floor, 2 threads", Input::Plain, Check::Plain, |p, s, t| run(p, "floor", s, t, 2)),
-        ours("floor, 1 thread", Input::Plain, Check::Plain, |p, s, t| run(p, "floor", s, t, 1)),
-        ours("tink encrypt, planned", Input::Plain, Check::TinkGo, |p, s, t| {
+        each_round(TWO_COPIES, Input::Plain, Check::Plain, |_, source, target| {
+            let line = "mkdir \"$1\" && cd \"$0\" && { cp -r -t \"$1\" -- *[13579] & cp -r -t \"$1\" -- *[02468] && wait $!; }";
+            Program::new("sh").args(["-c", line]).arg(source).arg(target)
+        }),
+        each_round("floor, 2 threads", Input::Plain, Check::Plain, |p, s, t| run(p, "floor", s, t, 2)),
+        each_round("floor, 1 thread", Input::Plain, Check::Plain, |p, s, t| run(p, "floor", s, t, 1)),
+        each_round("tink encrypt, planned", Input::Plain, Check::TinkGo, |p, s, t| {
             tink(p, "encrypt", s, t, PLANNED)
         }),
-        ours("tink encrypt, 2 threads", Input::Plain, Check::TinkGo, |p, s, t| tink(p, "encrypt", s, t, 2)),
-        ours("tink encrypt, 1 thread", Input::Plain, Check::TinkGo, |p, s, t| tink(p, "encrypt", s, t, 1)),
-        ours("tink decrypt, planned", Input::Tink, Check::Plain, |p, s, t| tink(p, "decrypt", s, t, PLANNED)),
-        ours("tink verify, planned", Input::Tink, Check::ExitCode, |p, s, _| {
+        each_round("tink encrypt, 2 threads", Input::Plain, Check::TinkGo, |p, s, t| {
+            tink(p, "encrypt", s, t, 2)
+        }),
+        each_round("tink encrypt, 1 thread", Input::Plain, Check::TinkGo, |p, s, t| {
+            tink(p, "encrypt", s, t, 1)
+        }),
+        each_round("tink decrypt, planned", Input::Tink, Check::Plain, |p, s, t| {
+            tink(p, "decrypt", s, t, PLANNED)
+        }),
+        each_round("tink verify, planned", Input::Tink, Check::ExitCode, |p, s, _| {
             Program::new(&p.cipherloom).args(["verify", "--quiet"]).arg(s).arg("--key").arg(&p.keyset)
         }),
-        ours("raw cbc encrypt, planned", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
+        each_round("raw cbc encrypt, planned", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
             raw(p, "encrypt", "aes-128-cbc", s, t, PLANNED)
         }),
-        ours("raw cbc encrypt, 2 threads", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
+        each_round("raw cbc encrypt, 2 threads", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
             raw(p, "encrypt", "aes-128-cbc", s, t, 2)
         }),
-        ours("raw cbc encrypt, 1 thread", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
+        each_round("raw cbc encrypt, 1 thread", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
             raw(p, "encrypt", "aes-128-cbc", s, t, 1)
         }),
-        ours("raw cbc decrypt, planned", Input::Cbc, Check::Plain, |p, s, t| {
+        each_round("raw cbc decrypt, planned", Input::Cbc, Check::Plain, |p, s, t| {
             raw(p, "decrypt", "aes-128-cbc", s, t, PLANNED)
         }),
-        ours("raw ctr encrypt, planned", Input::Plain, Check::Openssl("aes-128-ctr"), |p, s, t| {
+        each_round("raw ctr encrypt, planned", Input::Plain, Check::Openssl("aes-128-ctr"), |p, s, t| {
             raw(p, "encrypt", "aes-128-ctr", s, t, PLANNED)
         }),
     ];
     variants.extend(age_variants());
+    variants.extend(durable_variants());
     if choice != Choice::None {
         variants.extend(core_peers());
     }
@@ -115,27 +150,41 @@ pub(crate) fn all(choice: Choice) -> Vec<Variant> {
 
 fn age_variants() -> Vec<Variant> {
     vec![
-        ours("age encrypt, planned", Input::Plain, Check::Age, |p, s, t| encrypt_age(p, s, t, PLANNED)),
-        ours("age encrypt, 2 threads", Input::Plain, Check::Age, |p, s, t| encrypt_age(p, s, t, 2)),
-        ours("age encrypt, 1 thread", Input::Plain, Check::Age, |p, s, t| encrypt_age(p, s, t, 1)),
-        ours("age encrypt, hybrid, planned", Input::Plain, Check::Age, |p, s, t| {
+        each_round("age encrypt, planned", Input::Plain, Check::Age, |p, s, t| encrypt_age(p, s, t, PLANNED)),
+        each_round("age encrypt, 2 threads", Input::Plain, Check::Age, |p, s, t| encrypt_age(p, s, t, 2)),
+        each_round("age encrypt, 1 thread", Input::Plain, Check::Age, |p, s, t| encrypt_age(p, s, t, 1)),
+        each_round("age encrypt, hybrid, planned", Input::Plain, Check::Age, |p, s, t| {
             age(p, "encrypt", s, t, PLANNED).args(["--format", "age", "--recipient", &p.hybrid_recipient])
         }),
-        ours("age decrypt, planned", Input::Age, Check::Plain, |p, s, t| decrypt_age(p, s, t, PLANNED)),
-        ours("age decrypt, 2 threads", Input::Age, Check::Plain, |p, s, t| decrypt_age(p, s, t, 2)),
-        ours("age decrypt, 1 thread", Input::Age, Check::Plain, |p, s, t| decrypt_age(p, s, t, 1)),
-        ours("age verify, planned", Input::Age, Check::ExitCode, |p, s, _| {
+        each_round("age decrypt, planned", Input::Age, Check::Plain, |p, s, t| decrypt_age(p, s, t, PLANNED)),
+        each_round("age decrypt, 2 threads", Input::Age, Check::Plain, |p, s, t| decrypt_age(p, s, t, 2)),
+        each_round("age decrypt, 1 thread", Input::Age, Check::Plain, |p, s, t| decrypt_age(p, s, t, 1)),
+        each_round("age verify, planned", Input::Age, Check::ExitCode, |p, s, _| {
             Program::new(&p.cipherloom).args(["verify", "--quiet"]).arg(s).arg("--identity").arg(&p.identity)
         }),
-        ours("age verify, 1 thread", Input::Age, Check::ExitCode, |p, s, _| {
+        each_round("age verify, 1 thread", Input::Age, Check::ExitCode, |p, s, _| {
             let verify = Program::new(&p.cipherloom).args(["verify", "--quiet", "--threads", "1"]);
             verify.arg(s).arg("--identity").arg(&p.identity)
         }),
     ]
 }
 
+fn durable_variants() -> Vec<Variant> {
+    let mut variants = vec![
+        each_round("cp -r and sync -f, durable", Input::Plain, Check::Plain, |_, s, t| {
+            Program::new("sh").args(["-c", "cp -r \"$0\" \"$1\" && sync -f \"$1\""]).arg(s).arg(t)
+        }),
+        each_round("tink encrypt, durable", Input::Plain, Check::TinkGo, |p, s, t| {
+            tink(p, "encrypt", s, t, PLANNED).arg("--durable")
+        }),
+    ];
+    variants.iter_mut().for_each(|variant| variant.most_rounds = 5);
+    variants
+}
+
 fn core_peers() -> Vec<Variant> {
     vec![
+        CPZ,
         peer("published program, 2 threads", Check::Published, |p, s, t| {
             Program::new(&p.published).arg(s).arg(t).arg("2")
         }),
