@@ -3,10 +3,9 @@
 
 use crate::{interrupt, output};
 use cipherloom::Observer;
-use cipherloom::internal::engine::lock;
+use cipherloom::internal::engine::{Counter, lock};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -37,8 +36,8 @@ pub type Found<'f> = dyn Fn() -> (u64, u64, bool) + Sync + 'f;
 /// Counters of what a run has processed; workers add to them.
 #[derive(Debug, Default)]
 pub struct Progress {
-    bytes: AtomicU64,
-    files: AtomicU64,
+    /// Bytes and files.
+    done: Counter<2>,
     /// The line on the terminal, once it is drawn.
     bar: OnceLock<ProgressBar>,
 }
@@ -46,11 +45,11 @@ pub struct Progress {
 /// Counts, and stops a run when a signal has come.
 impl Observer for Progress {
     fn advanced(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.done.add([bytes, 0]);
     }
 
     fn entry_ended(&self) {
-        self.files.fetch_add(1, Ordering::Relaxed);
+        self.done.add([0, 1]);
     }
 
     fn is_stopped(&self) -> bool {
@@ -102,7 +101,7 @@ impl Progress {
         let mut pace = Pace::default();
         loop {
             let (total_files, total_bytes, is_all) = found();
-            let (bytes, files) = (self.bytes.load(Ordering::Relaxed), self.files.load(Ordering::Relaxed));
+            let [bytes, files] = self.done.sums();
             let elapsed = start.elapsed().as_secs_f64();
             let line = if is_endless {
                 format!("{}  {}/s", output::size(bytes), output::size((bytes as f64 / elapsed) as u64))

@@ -13,10 +13,12 @@
 //! [`Observer::watch_interval`]: crate::Observer::watch_interval
 
 mod chains;
+mod counter;
 mod items;
 mod spread;
 mod workers;
 
 pub use chains::{CbcPiece, MOST_PIECES, encrypt_pieces};
+pub use counter::Counter;
 pub use items::Items;
 pub use workers::{Workers, lock};

@@ -20,9 +20,9 @@ use std::sync::{Condvar, Mutex, PoisonError};
 /// The tree's entries as far as their outputs' names are in use.
 pub(super) struct Collisions {
     /// One bit per entry: this run has given its output a name, is about to, or has found it there.
-    used: Vec<AtomicU64>,
+    used: Bits,
     /// One bit per entry: of those, it has the name or has found it there. The others may yet fail.
-    settled: Vec<AtomicU64>,
+    settled: Bits,
     /// What was learnt about folders in which a name was taken.
     folders: Mutex<HashMap<u32, Known>>,
     /// How many entries wait for another one to be settled, and what wakes them.
@@ -47,10 +47,9 @@ struct Known {
 
 impl Collisions {
     pub(super) fn new(entries: usize) -> Collisions {
-        let none = || (0..entries.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         Collisions {
-            used: none(),
-            settled: none(),
+            used: Bits::new(entries),
+            settled: Bits::new(entries),
             folders: Mutex::default(),
             waiting: AtomicUsize::new(0),
             settlement: Condvar::new(),
@@ -59,16 +58,16 @@ impl Collisions {
 
     /// The entry's output is about to get its name, until [`BeingNamed::settle`] says whether it has.
     pub(super) fn use_name(&self, index: u32) -> BeingNamed<'_> {
-        set(&self.used, index);
+        self.used.set(index);
         BeingNamed { collisions: self, index, is_named: false }
     }
 
     /// Whether the entry's output has got the name that was about to be used.
     fn settle(&self, index: u32, is_named: bool) {
         if is_named {
-            set(&self.settled, index);
-        } else if !has(&self.settled, index) {
-            self.used[index as usize / 64].fetch_and(!bit(index), Ordering::AcqRel);
+            self.settled.set(index);
+        } else if !self.settled.has(index) {
+            self.used.unset(index);
         }
         // Whoever begins to wait looks once more after it has counted itself.
         fence(Ordering::SeqCst);
@@ -118,17 +117,17 @@ impl Collisions {
             let group = known.first.get(&index).and_then(|first| known.groups.get(first));
             let others = || group.into_iter().flatten().filter(|other| **other != index);
             let is_first =
-                |other: &&u32| has(&self.used, **other) && (**other < index || has(&self.settled, **other));
+                |other: &&u32| self.used.has(**other) && (**other < index || self.settled.has(**other));
             if let Some(other) = others().find(is_first) {
                 let other = tree.entries[*other as usize].name.to_string_lossy().into_owned();
                 return Err(Error::NameCollision { other });
             }
-            if others().any(|other| has(&self.used, *other)) {
+            if others().any(|other| self.used.has(*other)) {
                 return Ok(false);
             }
         }
-        set(&self.settled, index);
-        set(&self.used, index);
+        self.settled.set(index);
+        self.used.set(index);
         Ok(true)
     }
 }
@@ -153,16 +152,36 @@ impl Drop for BeingNamed<'_> {
     }
 }
 
-fn bit(index: u32) -> u64 {
-    1 << (index % 64)
-}
+/// One bit per entry. Entries that follow each other are in one word, and words that follow each other far apart: threads that end
+/// batches of entries at the same time do not write to the same cache line.
+struct Bits(Vec<AtomicU64>);
 
-fn set(bits: &[AtomicU64], index: u32) {
-    bits[index as usize / 64].fetch_or(bit(index), Ordering::AcqRel);
-}
+impl Bits {
+    /// How many words follow each other before one is beside the first.
+    const APART: usize = 64;
 
-fn has(bits: &[AtomicU64], index: u32) -> bool {
-    bits[index as usize / 64].load(Ordering::Acquire) & bit(index) != 0
+    fn new(entries: usize) -> Bits {
+        let words = entries.div_ceil(64).next_multiple_of(Bits::APART);
+        Bits((0..words).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn word(&self, index: u32) -> &AtomicU64 {
+        let number = index as usize / 64;
+        let together = self.0.len() / Bits::APART;
+        &self.0[number % Bits::APART * together + number / Bits::APART]
+    }
+
+    fn set(&self, index: u32) {
+        self.word(index).fetch_or(1 << (index % 64), Ordering::AcqRel);
+    }
+
+    fn unset(&self, index: u32) {
+        self.word(index).fetch_and(!(1 << (index % 64)), Ordering::AcqRel);
+    }
+
+    fn has(&self, index: u32) -> bool {
+        self.word(index).load(Ordering::Acquire) & (1 << (index % 64)) != 0
+    }
 }
 
 impl Known {
@@ -223,6 +242,20 @@ fn other_case(name: &OsStr) -> Option<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_entry_has_a_bit_of_its_own() {
+        const ENTRIES: u32 = 3 * 64 * 64 + 5;
+        let bits = Bits::new(ENTRIES as usize);
+        for index in 0..ENTRIES {
+            assert!(!bits.has(index), "{index}");
+            bits.set(index);
+        }
+        bits.unset(64);
+        assert!((0..ENTRIES).all(|index| bits.has(index) == (index != 64)));
+        let place = |index| std::ptr::from_ref(bits.word(index)).addr();
+        assert!(place(0).abs_diff(place(64)) >= 3 * 8);
+    }
     use crate::pipeline::job::Work;
     use crate::tree::Selection;
 

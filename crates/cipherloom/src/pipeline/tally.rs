@@ -5,7 +5,7 @@
 //! Runs over folders and runs over stores use the same tally.
 
 use crate::Error;
-use crate::engine::lock;
+use crate::engine::{Counter, lock};
 use crate::report::{Event, Observer, Outcome, Report, pass_on};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -40,16 +40,19 @@ pub struct Tally<'r, K> {
     entries: &'r dyn Entries<K>,
     observer: &'r dyn Observer,
     has_given_up: AtomicBool,
+    /// Whether the key has opened a file, or a file was skipped: an earlier run has written it with this key. Changes under the
+    /// lock of `state`.
+    key_fits: AtomicBool,
+    /// Files, bytes, bytes of output, and files skipped: of entries that ended well. These are many, and take no lock.
+    done: Counter<4>,
     state: Mutex<State<K>>,
 }
 
 struct State<K> {
-    /// What was counted so far.
+    /// What else was counted so far.
     report: Report,
-    /// Entries that have ended in any way.
-    ended: u64,
-    /// Whether the key has opened a file, or a file was skipped: an earlier run has written it with this key.
-    key_fits: bool,
+    /// Entries that have failed.
+    failed: u64,
     /// How many entries the key did not open, while it had opened none.
     unopened: usize,
     /// Those of them that were neither counted nor reported yet.
@@ -58,7 +61,7 @@ struct State<K> {
 
 impl<K> fmt::Debug for Tally<'_, K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Tally").field("report", &lock(&self.state).report).finish_non_exhaustive()
+        formatter.debug_struct("Tally").field("done", &self.done.sums()).finish_non_exhaustive()
     }
 }
 
@@ -66,9 +69,14 @@ impl<'r, K> Tally<'r, K> {
     /// A tally of nothing yet.
     #[must_use]
     pub fn new(entries: &'r dyn Entries<K>, observer: &'r dyn Observer) -> Tally<'r, K> {
-        let state =
-            State { report: Report::default(), ended: 0, key_fits: false, unopened: 0, held: Vec::new() };
-        Tally { entries, observer, has_given_up: AtomicBool::default(), state: Mutex::new(state) }
+        Tally {
+            entries,
+            observer,
+            has_given_up: AtomicBool::default(),
+            key_fits: AtomicBool::default(),
+            done: Counter::default(),
+            state: Mutex::new(State { report: Report::default(), failed: 0, unopened: 0, held: Vec::new() }),
+        }
     }
 
     /// Whether the run ends early, for a cause that every other entry would meet.
@@ -90,22 +98,23 @@ impl<'r, K> Tally<'r, K> {
 
     fn end_unopened(&self, entry: K, error: Error) {
         let mut state = lock(&self.state);
-        if !state.key_fits && self.has_given_up() {
+        let key_fits = self.key_fits.load(Ordering::Relaxed);
+        if !key_fits && self.has_given_up() {
             return;
         }
         state.unopened += 1;
-        if !state.key_fits && state.unopened >= FILES_TRIED {
+        if !key_fits && state.unopened >= FILES_TRIED {
             self.give_up();
             let others = std::mem::take(&mut state.held);
             let count = others.len() as u64;
-            state.ended += count;
+            state.failed += count;
             state.report.failed += count;
             state.report.unauthentic += count;
             let fault = Error::KeyOpensNothing { tried: state.unopened };
             drop(state);
             let first = others.into_iter().next().map_or(entry, |(first, _)| first);
             self.report_entry(&first, &Err(fault));
-        } else if state.key_fits || self.observer.wants_every_event() {
+        } else if key_fits || self.observer.wants_every_event() {
             drop(state);
             self.report_entry(&entry, &Err(error));
         } else {
@@ -128,32 +137,31 @@ impl<'r, K> Tally<'r, K> {
 
     fn report_entry(&self, entry: &K, ended: &Result<Ended, Error>) {
         let bytes = self.entries.size(entry);
-        let mut state = lock(&self.state);
-        state.ended += 1;
-        let report = &mut state.report;
         let outcome = match ended {
             Ok(Ended::Done(output_bytes)) => {
-                report.files += 1;
-                report.bytes += bytes;
-                report.output_bytes += *output_bytes;
+                self.done.add([1, bytes, *output_bytes, 0]);
                 Outcome::Done { output_bytes: *output_bytes }
             }
             Ok(Ended::Skipped) => {
-                report.skipped += 1;
+                self.done.add([0, 0, 0, 1]);
                 Outcome::Skipped
             }
             Err(error) => {
-                report.failed += 1;
-                report.unauthentic += u64::from(error.is_authentication());
+                let mut state = lock(&self.state);
+                state.failed += 1;
+                state.report.failed += 1;
+                state.report.unauthentic += u64::from(error.is_authentication());
                 Outcome::Failed(error)
             }
         };
         // A resumed run comes to the files that failed before, and skips the others.
-        let is_first_fit = ended.is_ok() && !state.key_fits;
-        state.key_fits |= is_first_fit;
-        drop(state);
-        if is_first_fit {
-            self.release_held();
+        if ended.is_ok() && !self.key_fits.load(Ordering::Relaxed) {
+            let state = lock(&self.state);
+            let is_first_fit = !self.key_fits.swap(true, Ordering::Relaxed);
+            drop(state);
+            if is_first_fit {
+                self.release_held();
+            }
         }
         self.observer.entry_ended();
         if ended.is_err() || self.observer.wants_every_event() {
@@ -188,8 +196,10 @@ impl<'r, K> Tally<'r, K> {
     #[must_use]
     pub fn report(&self, found: u64) -> Report {
         let state = lock(&self.state);
-        let untried = if self.has_given_up() { found.saturating_sub(state.ended) } else { 0 };
-        Report { untried, ..state.report }
+        let [files, bytes, output_bytes, skipped] = self.done.sums();
+        let ended = files + skipped + state.failed;
+        let untried = if self.has_given_up() { found.saturating_sub(ended) } else { 0 };
+        Report { files, bytes, output_bytes, skipped, untried, ..state.report }
     }
 }
 
