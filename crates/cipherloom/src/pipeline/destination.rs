@@ -102,7 +102,7 @@ pub(super) fn prepare(tree: &Tree, job: &Job, tally: &Tally<'_, u32>) -> Result<
     // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
     refuse_contradictions(tree, job)?;
     let mut folders = Vec::with_capacity(tree.directories.len());
-    let root = Target::root(destination)?;
+    let root = Target::root(destination)?.with_waypoints();
     // The folder around a single output is nobody's twin.
     let first =
         if tree.is_single_file { Origin::Found(None) } else { origin(&root, Path::new(""), made, job)? };

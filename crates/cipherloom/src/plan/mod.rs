@@ -119,8 +119,8 @@ pub(crate) const LANE_LEN: usize = 64 << 10;
 /// More threads than any machine has cores for; beyond it a request is a slip.
 pub(crate) const MOST_THREADS: usize = 1024;
 
-/// Files that the process holds open besides its workers'.
-const SPARE_FILES: usize = 32;
+/// Files that the process holds open besides its workers': among them the waypoints to deep folders of the output.
+const SPARE_FILES: usize = 64;
 
 /// Files that a worker holds open besides those of its lanes: folders on both sides, one entry's two ends.
 const FILES_PER_WORKER: usize = 24;

@@ -48,42 +48,91 @@ impl Look {
 }
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
-pub(super) use linux::{Item, Items};
+pub(super) use linux::{Item, Items, Place};
 #[cfg(any(feature = "portable", not(target_os = "linux")))]
-pub(super) use portable::{Item, Items};
+pub(super) use portable::{Item, Items, Place};
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod linux {
     use super::super::dropped::{Dropped, File, Process};
     use super::super::walk::kept_mode;
     use super::{Attributes, Kind, Look, OsString, Path, io};
-    use rustix::fs::{AtFlags, CWD, Dir, DirEntry, FileType, Mode, OFlags, Stat, openat, statat};
-    use rustix::io::retry_on_intr;
+    use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, openat, statat};
+    use rustix::io::{Errno, retry_on_intr};
+    use std::ffi::{CString, OsStr};
     use std::fs::Permissions;
-    use std::os::fd::OwnedFd;
+    use std::mem::MaybeUninit;
+    use std::os::fd::{AsFd, OwnedFd};
     use std::os::unix::ffi::OsStringExt;
     use std::os::unix::fs::PermissionsExt;
     use std::sync::Arc;
     use std::time::{Duration, SystemTime};
 
+    /// Bytes of names that one system call gives.
+    const NAMES: usize = 32 << 10;
+
     /// The items of a folder, `.` and `..` left out.
     pub(in crate::tree) struct Items {
-        items: Dir,
         folder: Arc<OwnedFd>,
+        /// Those that were read.
+        read: std::vec::IntoIter<Item>,
+        has_ended: bool,
     }
+
+    /// A folder in which others can be opened, without resolving the path to it once more.
+    #[derive(Clone)]
+    pub(in crate::tree) struct Place(Arc<OwnedFd>);
 
     /// One of them.
     pub(in crate::tree) struct Item {
-        item: DirEntry,
+        name: CString,
+        kind: FileType,
         folder: Arc<OwnedFd>,
     }
 
     impl Items {
         /// Those of the folder at `path`.
         pub(in crate::tree) fn of(path: &Path) -> io::Result<Items> {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let folder = retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?;
-            Ok(Items { items: Dir::read_from(&folder)?, folder: Arc::new(folder) })
+            Items::open(CWD, path, OFlags::empty())
+        }
+
+        /// Those of the folder of this name in `place`. A link that has taken its name is not followed.
+        pub(in crate::tree) fn below(place: &Place, name: &OsStr) -> io::Result<Items> {
+            Items::open(&place.0, Path::new(name), OFlags::NOFOLLOW)
+        }
+
+        fn open(from: impl AsFd, path: &Path, more: OFlags) -> io::Result<Items> {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
+            let folder = retry_on_intr(|| openat(&from, path, flags, Mode::empty()))?;
+            Ok(Items { folder: Arc::new(folder), read: Vec::new().into_iter(), has_ended: false })
+        }
+
+        pub(in crate::tree) fn place(&self) -> Place {
+            Place(Arc::clone(&self.folder))
+        }
+
+        /// The items of one system call; `None` at the end.
+        fn read_more(&self) -> io::Result<Option<Vec<Item>>> {
+            let mut buffer = [MaybeUninit::uninit(); NAMES];
+            let mut names = RawDir::new(&*self.folder, &mut buffer);
+            let mut items = Vec::new();
+            loop {
+                match names.next() {
+                    Some(Ok(item)) if matches!(item.file_name().to_bytes(), b"." | b"..") => {}
+                    Some(Ok(item)) => items.push(Item {
+                        name: item.file_name().to_owned(),
+                        kind: item.file_type(),
+                        folder: Arc::clone(&self.folder),
+                    }),
+                    Some(Err(Errno::INTR)) => continue,
+                    // A folder that was removed has no items.
+                    None | Some(Err(Errno::NOENT)) => return Ok(None),
+                    Some(Err(errno)) => return Err(errno.into()),
+                }
+                if names.is_buffer_empty() {
+                    return Ok(Some(items));
+                }
+            }
         }
     }
 
@@ -91,24 +140,31 @@ mod linux {
         type Item = io::Result<Item>;
 
         fn next(&mut self) -> Option<io::Result<Item>> {
-            loop {
-                match self.items.next()? {
-                    Ok(item) if matches!(item.file_name().to_bytes(), b"." | b"..") => {}
-                    Ok(item) => return Some(Ok(Item { item, folder: Arc::clone(&self.folder) })),
-                    Err(errno) => return Some(Err(errno.into())),
+            while !self.has_ended {
+                if let Some(item) = self.read.next() {
+                    return Some(Ok(item));
+                }
+                match self.read_more() {
+                    Ok(Some(items)) => self.read = items.into_iter(),
+                    Ok(None) => self.has_ended = true,
+                    Err(error) => {
+                        self.has_ended = true;
+                        return Some(Err(error));
+                    }
                 }
             }
+            None
         }
     }
 
     impl Item {
         pub(in crate::tree) fn name(&self) -> OsString {
-            OsString::from_vec(self.item.file_name().to_bytes().to_vec())
+            OsString::from_vec(self.name.to_bytes().to_vec())
         }
 
         /// What it is, which some file systems do not say with the name.
         pub(in crate::tree) fn kind(&self) -> io::Result<Kind> {
-            let kind = match self.item.file_type() {
+            let kind = match self.kind {
                 FileType::Unknown => FileType::from_raw_mode(self.stat()?.st_mode),
                 kind => kind,
             };
@@ -141,7 +197,7 @@ mod linux {
         }
 
         fn stat(&self) -> io::Result<Stat> {
-            let stat = || statat(&self.folder, self.item.file_name(), AtFlags::SYMLINK_NOFOLLOW);
+            let stat = || statat(&self.folder, &*self.name, AtFlags::SYMLINK_NOFOLLOW);
             Ok(retry_on_intr(stat)?)
         }
     }
@@ -157,6 +213,16 @@ mod linux {
     mod tests {
         use super::*;
         use std::fs;
+
+        #[test]
+        fn a_link_that_took_the_name_of_a_folder_is_not_followed() {
+            let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+            fs::create_dir(folder.path().join("folder")).unwrap();
+            std::os::unix::fs::symlink(outside.path(), folder.path().join("link")).unwrap();
+            let place = Items::of(folder.path()).unwrap().place();
+            assert!(Items::below(&place, OsStr::new("folder")).is_ok());
+            assert!(Items::below(&place, OsStr::new("link")).is_err());
+        }
 
         /// What the standard library says of a file, which readers compare with, and what the listing says, are the same.
         #[test]
@@ -186,10 +252,16 @@ mod linux {
 mod portable {
     use super::super::dropped::Process;
     use super::{Kind, Look, OsString, Path, io};
+    use std::ffi::OsStr;
     use std::fs::{DirEntry, ReadDir, read_dir};
+    use std::path::PathBuf;
 
     /// The items of a folder.
-    pub(in crate::tree) struct Items(ReadDir);
+    pub(in crate::tree) struct Items(ReadDir, PathBuf);
+
+    /// A folder in which others can be opened.
+    #[derive(Clone)]
+    pub(in crate::tree) struct Place(PathBuf);
 
     /// One of them.
     pub(in crate::tree) struct Item(DirEntry);
@@ -197,7 +269,16 @@ mod portable {
     impl Items {
         /// Those of the folder at `path`.
         pub(in crate::tree) fn of(path: &Path) -> io::Result<Items> {
-            Ok(Items(read_dir(path)?))
+            Ok(Items(read_dir(path)?, path.to_owned()))
+        }
+
+        /// Those of the folder of this name in `place`.
+        pub(in crate::tree) fn below(place: &Place, name: &OsStr) -> io::Result<Items> {
+            Items::of(&place.0.join(name))
+        }
+
+        pub(in crate::tree) fn place(&self) -> Place {
+            Place(self.1.clone())
         }
     }
 

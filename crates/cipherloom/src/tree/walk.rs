@@ -2,7 +2,7 @@
 //! threads, and so are the attributes of many items of one.
 
 use super::dropped::{Dropped, Process};
-use super::items::{Item, Items, Kind, Look};
+use super::items::{Item, Items, Kind, Look, Place};
 use super::temporary::is_temporary;
 use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use crate::Error;
@@ -13,11 +13,10 @@ use crate::report::{Observer, Unobserved};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// How many folders are read side by side. Each holds two file descriptors until it is listed.
+/// How many folders are read side by side. Each holds a file descriptor until it and those next in it are listed.
 const FOLDERS: usize = 32;
 
 /// How many items of a folder are read before their attributes are: it bounds what the listing needs beside its result.
@@ -99,44 +98,52 @@ impl<'l> Listing<'l> {
         Listing { selection, observer, process: Process::this(), threads: OnceLock::new() }
     }
 
-    /// Lists the folders from the one of this index on, and those below them.
-    fn go_on(&self, tree: &mut Tree, mut next: usize) -> Result<(), Error> {
-        while next < tree.directories.len() {
-            let end = tree.directories.len().min(next + FOLDERS);
-            let mut begun = self.begin(tree, next..end)?.into_iter();
-            for index in next..end {
-                self.list_folder(tree, index, begun.next())?;
+    /// Lists the folders from the one of this index on, and those below them. Folders side by side follow each other. What is
+    /// below them comes next, before the folders beside their parents: a path is resolved several times as fast while the
+    /// kernel has the folders on its way in the processor's cache, and whole levels of a large tree would displace each other.
+    fn go_on(&self, tree: &mut Tree, next: usize) -> Result<(), Error> {
+        // The next one is the last.
+        let mut left: Vec<ToList> = (next..tree.directories.len()).rev().map(|index| (index, None)).collect();
+        while !left.is_empty() {
+            let mut folders = left.split_off(left.len().saturating_sub(FOLDERS));
+            folders.reverse();
+            let mut begun = self.begin(tree, &folders)?.into_iter();
+            let mut below = Vec::new();
+            for folder in &folders {
+                let known = tree.directories.len();
+                let begun = begun.next().unwrap_or_else(|| (Vec::new(), Folder::open(tree, folder)));
+                let place = self.list_folder(tree, folder.0, begun)?;
+                below.extend((known..tree.directories.len()).map(|index| (index, place.clone())));
             }
-            next = end;
+            // Those that do not come next are opened by their paths: few handles are kept.
+            below.iter_mut().skip(FOLDERS).for_each(|(_, place)| *place = None);
+            left.extend(below.into_iter().rev());
         }
         self.check()
     }
 
     /// Reads the beginning of each of these folders, or of none if they are few.
-    fn begin(&self, tree: &Tree, folders: Range<usize>) -> Result<Vec<(Vec<Found>, Folder)>, Error> {
-        let folders = &tree.directories[folders];
+    fn begin(&self, tree: &Tree, folders: &[ToList]) -> Result<Vec<(Vec<Found>, Folder)>, Error> {
         if folders.len() < MANY_FOLDERS {
             return Ok(Vec::new());
         }
         self.each(folders.len(), |number| {
-            let relative = &folders[number].path;
-            let mut folder = Folder::open(&tree.root.join(relative));
+            let relative = &tree.directories[folders[number].0].path;
+            let mut folder = Folder::open(tree, &folders[number]);
             let items = folder.read(ITEMS_TAKEN);
             (items.iter().map(|item| self.find(relative, item)).collect(), folder)
         })
     }
 
-    /// Lists a folder, whose beginning may have been read.
+    /// Lists a folder, whose beginning may have been read; returns where those in it can be opened.
     fn list_folder(
         &self,
         tree: &mut Tree,
         index: usize,
-        begun: Option<(Vec<Found>, Folder)>,
-    ) -> Result<(), Error> {
+        (found, mut folder): (Vec<Found>, Folder),
+    ) -> Result<Option<Place>, Error> {
         let relative = tree.directories[index].path.clone();
         let directory = u32::try_from(index).expect("fewer than 2^32 folders fit into memory");
-        let (found, mut folder) =
-            begun.unwrap_or_else(|| (Vec::new(), Folder::open(&tree.root.join(&relative))));
         found.into_iter().for_each(|found| tree.take(directory, found));
         while folder.items.is_some() {
             self.check()?;
@@ -158,7 +165,7 @@ impl<'l> Listing<'l> {
             let path = tree.root.join(relative);
             tree.unlisted.push(Unlisted { path, error: Error::io("read the folder", error) });
         }
-        Ok(())
+        Ok(folder.place)
     }
 
     fn find(&self, relative: &Path, item: &Item) -> Found {
@@ -185,19 +192,29 @@ impl<'l> Listing<'l> {
     }
 }
 
+/// The index of a folder that is to be listed, and where it can be opened by its name.
+type ToList = (usize, Option<Place>);
+
 /// A folder whose items are being read.
 struct Folder {
     /// `None` when all are read.
     items: Option<Items>,
+    /// Where those in it can be opened.
+    place: Option<Place>,
     /// Why it could not be read, or not on.
     error: Option<io::Error>,
 }
 
 impl Folder {
-    fn open(path: &Path) -> Folder {
-        match Items::of(path) {
-            Ok(items) => Folder { items: Some(items), error: None },
-            Err(error) => Folder { items: None, error: Some(error) },
+    fn open(tree: &Tree, (index, place): &ToList) -> Folder {
+        let relative = &tree.directories[*index].path;
+        let items = match (place, relative.file_name()) {
+            (Some(place), Some(name)) => Items::below(place, name),
+            _ => Items::of(&tree.root.join(relative)),
+        };
+        match items {
+            Ok(items) => Folder { place: Some(items.place()), items: Some(items), error: None },
+            Err(error) => Folder { items: None, place: None, error: Some(error) },
         }
     }
 

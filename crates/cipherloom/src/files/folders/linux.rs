@@ -4,6 +4,7 @@
 //!
 //! Everything is done relative to a handle: whoever puts a link in a folder's place meanwhile leads nothing astray.
 
+mod below;
 mod local;
 mod naming;
 mod temporary;
@@ -13,17 +14,18 @@ pub(crate) use temporary::Output;
 use super::{Ending, Identity, MadeFolder, Opened, created_mode, settle};
 use crate::Error;
 use crate::files::existing::{Existing, IfExists};
+use below::{Mounts, Waypoints, open_below};
 use naming::{FileSystem, Naming};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, mkdirat, openat, openat2,
-    readlinkat, renameat, statat, symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, fstat, mkdirat, openat, readlinkat, renameat, statat,
+    symlinkat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::geteuid;
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +49,7 @@ impl Source {
 
     /// The folder at `relative` below this one, no link followed on the way.
     pub(crate) fn below(&self, relative: &Path) -> Result<Source, Error> {
-        open_below(&self.0, relative, FOLDER).map(Source).map_err(source_refused)
+        open_below(&self.0, relative, FOLDER, Mounts::All).map(Source).map_err(source_refused)
     }
 
     /// Opens a file for reading. A link put in its place since the listing is refused, unless the user named it; a
@@ -78,19 +80,45 @@ pub(crate) struct Target {
     folder: Arc<OwnedFd>,
     /// How outputs are finished here; looked up when the first one is begun.
     file_system: Cell<Option<FileSystem>>,
+    waypoints: Option<Waypoints>,
 }
 
 impl Target {
     /// The folder at `path`, which may be named through links: the user pointed at it.
     pub(crate) fn root(path: &Path) -> Result<Target, Error> {
         let folder = retry_on_intr(|| openat(CWD, path, FOLDER, Mode::empty())).map_err(target_refused)?;
-        Ok(Target { folder: Arc::new(folder), file_system: Cell::new(None) })
+        Ok(Target::new(folder, None))
+    }
+
+    fn new(folder: OwnedFd, file_system: Option<FileSystem>) -> Target {
+        let (folder, file_system) = (Arc::new(folder), Cell::new(file_system));
+        Target { folder, file_system, waypoints: None }
+    }
+
+    /// The same folder, which keeps waypoints to those far below it.
+    pub(crate) fn with_waypoints(self) -> Target {
+        Target { waypoints: Some(Waypoints::default()), ..self }
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
     pub(crate) fn below(&self, relative: &Path) -> Result<Target, Error> {
-        let folder = open_below(&self.folder, relative, FOLDER).map_err(target_refused)?;
-        Ok(Target { folder: Arc::new(folder), file_system: Cell::new(None) })
+        if let Some(known) = self.file_system.get() {
+            match self.open_below(relative, FOLDER, Mounts::Same) {
+                Ok(folder) => return Ok(Target::new(folder, Some(known))),
+                // It may lie on another mount.
+                Err(Errno::XDEV) => {}
+                Err(errno) => return Err(target_refused(errno)),
+            }
+        }
+        let folder = self.open_below(relative, FOLDER, Mounts::All).map_err(target_refused)?;
+        Ok(Target::new(folder, None))
+    }
+
+    fn open_below(&self, relative: &Path, flags: OFlags, mounts: Mounts) -> Result<OwnedFd, Errno> {
+        match &self.waypoints {
+            Some(waypoints) => waypoints.open(&self.folder, relative, flags, mounts),
+            None => open_below(&self.folder, relative, flags, mounts),
+        }
     }
 
     /// Makes a folder in this one with these permissions (or a new folder's usual ones), as far as the process's umask
@@ -114,13 +142,13 @@ impl Target {
     /// Gives this user the owner's permissions on the folder at `relative` below this one (or this one, if that is empty),
     /// if it is this user's and lacks any; returns its mode before, if that was changed.
     pub(crate) fn open_up(&self, relative: &Path) -> Result<Option<Opened>, Error> {
-        let folder = open_below(&self.folder, relative, FOLDER).map_err(target_refused)?;
+        let folder = self.open_below(relative, FOLDER, Mounts::All).map_err(target_refused)?;
         open_up(&folder).map_err(|errno| Error::io("open the output folder", errno.into()))
     }
 
     /// Takes away what killed runs left in this folder under temporary names.
     pub(crate) fn remove_leftovers(&self, relative: &Path) {
-        if let Ok(folder) = open_below(&self.folder, relative, READABLE) {
+        if let Ok(folder) = self.open_below(relative, READABLE, Mounts::All) {
             temporary::remove_leftovers(&folder);
         }
     }
@@ -139,6 +167,12 @@ impl Target {
     /// The same, and nothing is removed.
     pub(crate) fn may_name(&self, existing: Existing) -> Result<(), Error> {
         self.naming()?.check(existing)
+    }
+
+    /// Finds out how outputs are finished here, so that this need not be asked of each folder below. Where it cannot be found
+    /// out, it is asked.
+    pub(crate) fn find_file_system(&self) {
+        let _ = self.file_system();
     }
 
     fn naming(&self) -> Result<Naming, Error> {
@@ -234,7 +268,7 @@ impl Target {
     /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is
     /// to be durable, the names in it on stable storage. False if the file system did not take permissions or time.
     pub(crate) fn finish(&self, relative: &Path, ending: Ending<'_>, durable: bool) -> Result<bool, Error> {
-        let folder = open_below(&self.folder, relative, READABLE).map_err(target_refused)?;
+        let folder = self.open_below(relative, READABLE, Mounts::All).map_err(target_refused)?;
         settle(&folder.into(), ending, durable)
     }
 
@@ -263,39 +297,6 @@ fn target_refused(errno: Errno) -> Error {
     }
 }
 
-/// The folder at `relative` below `root`, or `root` itself if that is empty: by `openat2` in one call (Linux 5.6), else step by
-/// step. No link is followed on the way: [`Errno::LOOP`] for a link on the way.
-fn open_below(root: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    if relative.as_os_str().is_empty() {
-        return retry_on_intr(|| openat(root, ".", flags, Mode::empty()));
-    }
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    match retry_on_intr(|| openat2(root, relative, flags, Mode::empty(), resolve)) {
-        // Older kernels, and sandboxes that do not know the call.
-        Err(Errno::NOSYS | Errno::PERM) => open_by_steps(root.as_fd(), relative, flags),
-        result => result,
-    }
-}
-
-/// Each step from the handle of the one before. The listing gives names only: nothing here leads up.
-fn open_by_steps(root: BorrowedFd<'_>, relative: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let mut reached: Option<OwnedFd> = None;
-    let mut names = relative.iter().peekable();
-    while let Some(name) = names.next() {
-        let from = reached.as_ref().map_or(root, AsFd::as_fd);
-        let flags = if names.peek().is_some() { FOLDER } else { flags };
-        let open = || openat(from, name, flags | OFlags::NOFOLLOW, Mode::empty());
-        let opened = retry_on_intr(open).map_err(|errno| {
-            // What is no folder is told apart only now: this way a link is just another thing that is none.
-            let is_link = statat(from, name, AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink);
-            if is_link { Errno::LOOP } else { errno }
-        })?;
-        reached = Some(opened);
-    }
-    reached.ok_or(Errno::NOENT)
-}
-
 /// Gives the owner all permissions on `folder`, a handle that only marks a place, if this user owns it and lacks some;
 /// returns the mode before, if it was changed.
 fn open_up(folder: &OwnedFd) -> Result<Option<Opened>, Errno> {
@@ -309,38 +310,4 @@ fn open_up(folder: &OwnedFd) -> Result<Option<Opened>, Errno> {
     let path = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
     retry_on_intr(|| chmodat(CWD, path.as_str(), Mode::from_raw_mode(mode | 0o700), AtFlags::empty()))?;
     Ok(Some(Opened { mode }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-    use std::os::unix::fs::{MetadataExt, symlink};
-
-    type Way<'w> = dyn Fn(&Path) -> Result<OwnedFd, Errno> + 'w;
-
-    #[test]
-    fn both_ways_lead_to_the_same_folder_and_through_no_link() {
-        let (root, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        fs::create_dir_all(root.path().join("a/b")).unwrap();
-        fs::create_dir(outside.path().join("b")).unwrap();
-        symlink(outside.path(), root.path().join("link")).unwrap();
-        symlink("a", root.path().join("near")).unwrap();
-        fs::write(root.path().join("file"), b"").unwrap();
-        let handle = openat(CWD, root.path(), FOLDER, Mode::empty()).unwrap();
-        for flags in [FOLDER, READABLE] {
-            let open_at_once = |path: &Path| open_below(&handle, path, flags);
-            let open_stepping = |path: &Path| open_by_steps(handle.as_fd(), path, flags);
-            let ways: [&Way<'_>; 2] = [&open_at_once, &open_stepping];
-            for open in ways {
-                let found = fstat(open(Path::new("a/b")).unwrap()).unwrap().st_ino;
-                assert_eq!(found, fs::metadata(root.path().join("a/b")).unwrap().ino());
-                for astray in ["link", "link/b", "near", "near/b"] {
-                    assert_eq!(open(Path::new(astray)).unwrap_err(), Errno::LOOP, "{astray}");
-                }
-                assert_eq!(open(Path::new("file")).unwrap_err(), Errno::NOTDIR);
-                assert_eq!(open(Path::new("a/missing")).unwrap_err(), Errno::NOENT);
-            }
-        }
-    }
 }

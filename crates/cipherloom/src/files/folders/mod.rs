@@ -35,7 +35,9 @@ pub(crate) struct Folder {
 
 impl Folder {
     fn root(source: &Path, target: Option<&Path>) -> Result<Folder, Error> {
-        Ok(Folder { source: Source::root(source)?, target: target.map(Target::root).transpose()? })
+        let target = target.map(Target::root).transpose()?;
+        target.iter().for_each(Target::find_file_system);
+        Ok(Folder { source: Source::root(source)?, target })
     }
 
     fn below(&self, relative: &Path) -> Result<Folder, Error> {
@@ -159,6 +161,8 @@ fn set_mode(folder: &File, ending: Ending<'_>) -> io::Result<()> {
     let mode = |twin: &Attributes| twin.permissions.mode();
     let now = match ending {
         Ending::AsItIs => return Ok(()),
+        // It was made with these, less what the process's umask took.
+        Ending::Made(twin) if mode(twin) & 0o700 == 0o700 => return Ok(()),
         _ => folder.metadata()?.permissions().mode() & 0o7777,
     };
     let wanted = match ending {

@@ -86,6 +86,23 @@ fn several_threads_list_what_one_does() {
     assert!(list(4) == one, "the order is another");
 }
 
+/// However many folders there are side by side, what is below one is not far from it.
+#[test]
+fn what_is_below_a_folder_comes_before_folders_far_from_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..3 * FOLDERS {
+        fs::create_dir_all(folder.path().join(format!("{number}/below/deep"))).unwrap();
+    }
+    let tree = Tree::list(folder.path(), &Selection::default()).unwrap();
+    let position =
+        |path: PathBuf| tree.directories.iter().position(|folder| folder.path == path).expect("listed");
+    let tops = &tree.directories[1..=3 * FOLDERS];
+    assert!(tops.iter().all(|top| top.path.components().count() == 1), "side by side");
+    let [first, last] = [&tops[0].path, &tops[3 * FOLDERS - 1].path];
+    assert!(position(first.join("below/deep")) < position(last.join("below")));
+    assert_eq!(tree.directories.len(), 1 + 9 * FOLDERS);
+}
+
 #[test]
 fn several_names_are_a_tree_without_what_lies_beside_them() {
     let folder = tempfile::tempdir().unwrap();
