@@ -1,6 +1,7 @@
 //! From the library's errors to Python's exceptions: each kind has its own, and what the operating system refused is
 //! an `OSError` with its number, so that `FileNotFoundError` and the like are what they always are. An output that exists and
-//! a place in a store that holds nothing have the numbers that files have for that.
+//! a place in a store that holds nothing have the numbers that files have for that; so do files that an index does not list, and
+//! those that it lists and that are missing.
 //!
 //! | kind | exception |
 //! |---|---|
@@ -14,7 +15,7 @@
 
 use crate::hints::{Hint, hint, hint_for_lcp};
 use crate::watch::Failure;
-use cipherloom::{Error, ErrorKind, internal::Unlisted};
+use cipherloom::{Error, ErrorKind, error::IndexFault, internal::Unlisted};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError};
 use pyo3::import_exception;
 use pyo3::prelude::*;
@@ -62,7 +63,8 @@ impl From<&Error> for Trouble {
             (Error::Random(_) | Error::Internal { .. }, _) => Class::Internal,
             (Error::Io { source, .. }, _) => Class::System(source.raw_os_error()),
             (Error::OutputExists, _) => Class::System(Some(EXISTS)),
-            (Error::NothingThere, _) => Class::System(Some(MISSING)),
+            (Error::NothingThere | Error::Index(IndexFault::Missing), _) => Class::System(Some(MISSING)),
+            (Error::Index(IndexFault::Extra { of: None }), _) => Class::System(Some(EXISTS)),
             (_, ErrorKind::Authentication) => Class::Tag,
             (_, ErrorKind::Key) => Class::Key,
             (_, ErrorKind::Usage) => Class::Request,

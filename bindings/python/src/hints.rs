@@ -1,7 +1,7 @@
 //! What to do about an error, in the names of this package's parameters.
 
 use cipherloom::age::AgeFault;
-use cipherloom::error::{KeyFault, LocationFault, StoreFault};
+use cipherloom::error::{IndexFault, KeyFault, LocationFault, StoreFault};
 use cipherloom::{Error, internal::common_hint};
 use cipherloom_lcp::{Error as LcpError, internal::common_hint as common_lcp_hint, license::LicenseFault};
 use std::borrow::Cow;
@@ -50,8 +50,45 @@ pub(crate) fn hint(error: &Error) -> Option<Hint> {
         NamesNotAtomic => "choose if_exists=\"overwrite\", or accept the risk with non_atomic=True",
         LinkLeavesTree { .. } => "links=\"copy-all\" makes it anyway",
         SuffixMissing { .. } => "leave suffix out, or exclude this file",
+        Index(fault) => return hint_for_index(fault),
         KeyOpensNothing { .. } => "check the key, and whether paths are bound (bind_path)",
         _ => return common_hint(error),
+    }))
+}
+
+fn hint_for_index(fault: &IndexFault) -> Option<Hint> {
+    Some(Cow::Borrowed(match fault {
+        IndexFault::Absent => "index_tree makes one, and so does encrypt_tree with index=True",
+        IndexFault::Removed(_) => {
+            "fetch the tree from a backup; if you removed its index yourself, choose another anchor"
+        }
+        IndexFault::NotOpened => {
+            "give the keyset of the run that wrote it; if that is lost, or the index is damaged, index_tree with replace=True \
+             makes a new one of the files"
+        }
+        IndexFault::Damaged(_) => "index_tree with replace=True makes a new one of the files",
+        IndexFault::NotAFile => "something else than cipherloom put it there: look at it, and remove it",
+        IndexFault::InUse => "wait until the other run has ended",
+        IndexFault::Reserved { .. } => {
+            "exclude=\".cipherloom\" leaves it out of what is encrypted; an output needs another name"
+        }
+        IndexFault::Present => {
+            "encrypt_tree with index=True updates it, and verify_tree compares the files with it; index_tree with replace=True \
+             makes a new one of the files as they are"
+        }
+        IndexFault::FilesFailed => {
+            "exclude= leaves out what is no part of the tree; skip_unopened=True lists all other files"
+        }
+        IndexFault::NotCarried => {
+            "re-key that folder by itself, into a folder; or leave its index out with exclude=\".cipherloom\""
+        }
+        IndexFault::Replaced { by: None } => {
+            "if a run without index=True replaced it: encrypt_tree with index=True and if_exists=\"overwrite\" lists it, and so \
+             does index_tree with replace=True"
+        }
+        IndexFault::NotAnAnchor => "choose another anchor",
+        IndexFault::OtherTree => "check the folder, and the anchor",
+        _ => return None,
     }))
 }
 

@@ -5,7 +5,8 @@
 //! Python package ─> keyset, age ────────┐
 //!                   request ─> tree     ├─> the library, without the interpreter's lock ─> watch: Ctrl-C, progress
 //!                           └> stores   │
-//!                   streaming, streams ─┘
+//!                   index, streaming ───┤
+//!                   streams ────────────┘
 //!                   hazmat ─────────────> the kernels
 //! ```
 //!
@@ -20,6 +21,7 @@ mod errors;
 mod fresh;
 mod hazmat;
 mod hints;
+mod index;
 mod keyset;
 mod lcp;
 mod machine;
@@ -42,6 +44,8 @@ mod native {
     use crate::envelope::{open_keyset, seal_keyset};
     #[pymodule_export]
     use crate::hazmat::{aes_cbc_decrypt, aes_cbc_encrypt_many, aes_ctr};
+    #[pymodule_export]
+    use crate::index::{IndexEntries, list_entries};
     #[pymodule_export]
     use crate::keyset::{Keyset, templates};
     #[pymodule_export]

@@ -5,6 +5,7 @@ use crate::errors::{InvalidRequest, OrRaise};
 use crate::plain::plain;
 use crate::watch::{Failure, Watch};
 use crate::{stores, tree};
+use cipherloom::error::IndexFault;
 use cipherloom::internal::location::{Location, SourceKind, place_outputs};
 use cipherloom::key::Template;
 use cipherloom::{
@@ -31,12 +32,14 @@ pub(crate) struct Request {
     /// A path, or the address of a place in a store.
     source: PathBuf,
     /// `None` when verifying.
-    destination: Option<PathBuf>,
+    pub(crate) destination: Option<PathBuf>,
     /// `None` when copying.
     key: Option<Keys>,
     /// The key to encrypt with when re-keying.
     new_key: Option<Keys>,
     pub(crate) options: Options,
+    /// What the run does with the index of an encrypted folder, beside what it does anyway.
+    pub(crate) index: Option<IndexOptions>,
     /// Only these objects of the source, as [`list_objects`] gave them; `include` and `exclude` are not applied.
     pub(crate) objects: Option<Vec<Listed>>,
     /// Called with the totals of bytes and entries once they are known; returns the function that gets those so far.
@@ -58,6 +61,18 @@ pub(crate) struct Options {
     pub(crate) non_atomic: bool,
     max_segment_size: Option<u32>,
     allow_mixed_keys: bool,
+}
+
+/// Python's `IndexOptions`.
+#[derive(FromPyObject)]
+pub(crate) struct IndexOptions {
+    /// "update", "rebuild" or "compare".
+    pub(crate) use_as: String,
+    pub(crate) anchor: Option<PathBuf>,
+    pub(crate) quick: bool,
+    pub(crate) replace: bool,
+    pub(crate) skip_unopened: bool,
+    pub(crate) only: Vec<String>,
 }
 
 /// Whether this is the address of a place in a store (`s3://bucket/prefix`), and no path.
@@ -92,6 +107,10 @@ pub(crate) fn process(py: Python<'_>, request: Request) -> PyResult<Ran<'_>> {
     match (&source, &destination) {
         (Location::Path(source), None | Some(Location::Path(_))) => {
             tree::process(py, &request, source, destination.as_ref())
+        }
+        _ if request.index.is_some() => {
+            let fault = IndexFault::Unsupported("folders as source and destination");
+            Err(Error::from(fault)).or_raise(Some(request.about()))
         }
         _ => stores::process(py, &request, &source, destination.as_ref()),
     }
@@ -152,7 +171,7 @@ impl Request {
     }
 
     /// The work between the formats of the keys.
-    fn work(&self) -> PyResult<Work> {
+    pub(crate) fn work(&self) -> PyResult<Work> {
         let format = |key: &Option<Keys>| -> PyResult<Option<Format>> {
             key.as_ref().map(|key| key.format(self.options.max_segment_size)).transpose()
         };

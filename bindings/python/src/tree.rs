@@ -1,6 +1,7 @@
 //! Trees in folders: runs, listings, and plans without a run.
 
 use crate::errors::{self, OrRaise};
+use crate::index;
 use crate::machine;
 use crate::plain::plain;
 use crate::request::{Listed, Ran, Request};
@@ -22,14 +23,16 @@ pub(crate) fn process<'py>(
     destination: Option<&Location>,
 ) -> PyResult<Ran<'py>> {
     let options = &request.options;
-    let tree = match &request.objects {
-        None => list(py, source, &options.selection()?)?,
+    let (tree, index, suffix) = match &request.objects {
+        None => index::list_source(py, request, source)?,
         Some(objects) => {
             let files: Vec<PathBuf> = objects.iter().map(|(path, ..)| path.into()).collect();
-            listed(py, source, |watch| Tree::named(source, &files, &|| watch.is_stopped()))?
+            let tree = listed(py, source, |watch| Tree::named(source, &files, &|| watch.is_stopped()))?;
+            (tree, None, None)
         }
     };
     let job = request.job(SourceKind::from(&tree), destination)?;
+    let job = Job { index, suffix: suffix.unwrap_or_else(|| job.suffix.clone()), ..job };
     let plan = job.plan(&tree, &machine::detect(py)?, options.threads);
     request.run(py, tree.total_bytes(), tree.entries.len() as u64, |watch| {
         check(&tree, &job)?;
@@ -69,7 +72,7 @@ pub(crate) fn plan<'py>(
     plain(py, &Job::new(Work::Encrypt(format), None).plan(&tree, &machine, threads).describe())
 }
 
-fn list(py: Python<'_>, source: &Path, selection: &Selection) -> PyResult<Tree> {
+pub(crate) fn list(py: Python<'_>, source: &Path, selection: &Selection) -> PyResult<Tree> {
     listed(py, source, |watch| Tree::list_observed(source, selection, watch))
 }
 

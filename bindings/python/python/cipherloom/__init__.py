@@ -12,11 +12,12 @@ The format is Tink Streaming AEAD: Tink for Python, Go and Java opens the same f
 
 from cipherloom import age, envelope, exceptions, hazmat, lcp
 from cipherloom._native import Keyset, templates
+from cipherloom._listing import ListedEntry, Listing, list_tree
 from cipherloom._options import Options
 from cipherloom._plan import Plan, StorePlan, plan
-from cipherloom._report import Failure, Report
+from cipherloom._report import Failure, IndexReport, Report
 from cipherloom._streaming import DecryptingStream, EncryptingStream, SealedIO, StreamingAead, open
-from cipherloom._trees import decrypt_tree, encrypt_tree, rekey_tree, verify_tree
+from cipherloom._trees import decrypt_tree, encrypt_tree, index_tree, rekey_tree, verify_tree
 from cipherloom.exceptions import (
     CipherloomError,
     InvalidKey,
@@ -33,6 +34,7 @@ __all__ = [
     "DecryptingStream",
     "EncryptingStream",
     "Failure",
+    "IndexReport",
     "InvalidKey",
     "InvalidPublication",
     "InvalidRequest",
@@ -40,6 +42,8 @@ __all__ = [
     "Keyset",
     "Options",
     "LibraryFailed",
+    "ListedEntry",
+    "Listing",
     "Plan",
     "Report",
     "SealedIO",
@@ -52,7 +56,9 @@ __all__ = [
     "envelope",
     "exceptions",
     "hazmat",
+    "index_tree",
     "lcp",
+    "list_tree",
     "open",
     "plan",
     "rekey_tree",

@@ -1,6 +1,6 @@
 # The native module, as `src/` defines it.
 
-from typing import Any, BinaryIO, TypeAlias, final
+from typing import Any, BinaryIO, Literal, TypeAlias, final
 
 from typing_extensions import Buffer
 
@@ -118,6 +118,26 @@ class AgeKeys:
 def age_armor(data: bytes) -> bytes: ...
 def age_dearmor(text: bytes) -> bytes: ...
 def process(request: Request) -> tuple[dict[str, Any], list[Failed]]: ...
+@final
+class IndexEntries:
+    def __iter__(self) -> IndexEntries: ...
+    def __next__(
+        self,
+    ) -> tuple[
+        str,
+        str,
+        Literal["file", "folder", "link"],
+        int,
+        int,
+        int | None,
+        tuple[int, int] | None,
+        str | None,
+        int | None,
+    ]: ...
+
+def list_index(
+    source: StrPath, key: Keyset, anchor: StrPath | None, max_segment_size: int | None
+) -> tuple[dict[str, Any], IndexEntries]: ...
 def list_objects(source: StrPath, options: Options) -> tuple[list[Listed], list[Failed]]: ...
 def plan(source: StrPath, template: str, options: Options) -> tuple[bool, dict[str, Any]]: ...
 def aes_cbc_encrypt_many(

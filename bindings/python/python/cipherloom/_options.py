@@ -12,7 +12,19 @@ from cipherloom.exceptions import InvalidRequest
 if TYPE_CHECKING:
     from cipherloom._native import AgeKeys, Keyset
 
-__all__ = ["Globs", "IfExists", "Links", "Options", "Request", "RunSettings", "StrPath", "TreeSettings", "choose_options"]
+__all__ = [
+    "Globs",
+    "IfExists",
+    "IndexOptions",
+    "Links",
+    "Options",
+    "Request",
+    "RunSettings",
+    "StrPath",
+    "TreeSettings",
+    "choose_options",
+    "list_globs",
+]
 
 StrPath: TypeAlias = str | os.PathLike[str]
 Globs: TypeAlias = str | Iterable[str]
@@ -64,8 +76,12 @@ class Options:
             error.add_note("hint: leave it out to have the planner choose")
             raise error
         for name in ("include", "exclude"):
-            globs = getattr(self, name)
-            object.__setattr__(self, name, (globs,) if isinstance(globs, str) else tuple(globs))
+            object.__setattr__(self, name, list_globs(getattr(self, name)))
+
+
+def list_globs(globs: Globs) -> tuple[str, ...]:
+    """One glob, or several."""
+    return (globs,) if isinstance(globs, str) else tuple(globs)
 
 
 class RunSettings(TypedDict, total=False):
@@ -111,6 +127,18 @@ def choose_options(options: Options | None, settings: object, known: type) -> Op
 
 
 @dataclass(frozen=True, kw_only=True)
+class IndexOptions:
+    """What a run does with the index of an encrypted folder, as the native module takes it."""
+
+    use_as: Literal["update", "rebuild", "compare"]
+    anchor: StrPath | None = None
+    quick: bool = False
+    replace: bool = False
+    skip_unopened: bool = False
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """A run over a tree, as the native module takes it."""
 
@@ -120,5 +148,6 @@ class Request:
     key: Keyset | AgeKeys | None = None
     new_key: Keyset | AgeKeys | None = None
     options: Options = Options()
+    index: IndexOptions | None = None
     objects: list[tuple[str, int, str | None]] | None = None
     progress: Progress | None = None

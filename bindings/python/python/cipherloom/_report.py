@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cipherloom.ray._report import ScaleReport
 
-__all__ = ["Failure", "Failures", "Report", "failures"]
+__all__ = ["Failure", "Failures", "IndexReport", "Report", "failures"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,22 @@ class Failures:
 
 
 @dataclass(frozen=True)
+class IndexReport:
+    """What a run found in the index of an encrypted folder, or wrote to it."""
+
+    generation: int
+    """The index's generation, which each run that writes one raises by one."""
+    time: int
+    """When this generation was written, in seconds since 1970."""
+    entries: int
+    """How many files, folders and links it lists."""
+    missing: int
+    """Of the failures: what the index lists and is missing (``FileNotFoundError``)."""
+    extra: int
+    """Of the failures: what the index does not list (``FileExistsError``)."""
+
+
+@dataclass(frozen=True)
 class Report(Failures):
     """The end of a run over a tree."""
 
@@ -84,5 +100,7 @@ class Report(Failures):
     """Outputs and folders whose permissions or time the file system refused; their content is complete."""
     extended_attributes: int = 0
     """Files to be encrypted whose extended attributes (access control lists among them) their outputs lack."""
+    index: IndexReport | None = None
+    """The index that was compared or written; None if there is none, or it could not be written."""
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     """The files that failed, by path."""
