@@ -311,3 +311,20 @@ fn open_up(folder: &OwnedFd) -> Result<Option<Opened>, Errno> {
     retry_on_intr(|| chmodat(CWD, path.as_str(), Mode::from_raw_mode(mode | 0o700), AtFlags::empty()))?;
     Ok(Some(Opened { mode }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_a_file_system_holds_on_its_mount_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("below")).unwrap();
+        let naming_below = |root: &Path, name: &str| {
+            let root = Target::root(root).unwrap().with_naming(Naming::Replace);
+            root.below(Path::new(name)).unwrap().file_system.get().map(|found| found.naming)
+        };
+        assert_eq!(naming_below(folder.path(), "below"), Some(Naming::Replace));
+        assert_eq!(naming_below(Path::new("/"), "proc"), None, "another mount");
+    }
+}
