@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import signal
+import subprocess
 import threading
 
 import index_reader
@@ -243,7 +245,7 @@ def test_many_runs_at_once_lose_nothing_in_silence(s3, tmp_path, key):
     def work(number):
         tree = tool.write_tree(tmp_path / f"tree {number}", {f"{number}/file": number})
         command = ["encrypt", tree, place, "--key", key, "--index", "--if-exists", "skip", "--quiet"]
-        ends[number] = [tool.subprocess.run([tool.COMMAND, *map(str, command)], env=s3.environment(), capture_output=True).returncode]
+        ends[number] = [subprocess.run([tool.COMMAND, *map(str, command)], env=s3.environment(), capture_output=True).returncode]
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -329,3 +331,26 @@ def test_what_leaves_an_index_behind_says_so(s3, tmp_path, sealed, plain, key):
     for needs_index in (["list"], ["verify", "--quick"]):
         done = s3.run(*needs_index, f"s3://{bucket}/", "--key", key, code=tool.USAGE)
         assert "the tree has no index" in tool.message(done)
+
+
+def test_a_run_is_stopped_while_it_holds_the_listing(s3, sealed, key):
+    place, _ = sealed
+    is_listing, may_go_on = threading.Event(), threading.Event()
+
+    def rule(request):
+        # The first page of the top level is asked for before the run begins.
+        if request.is_listing and "delimiter" not in request.query:
+            is_listing.set()
+            may_go_on.wait(60)
+
+    proxy = stores.Proxy(s3.port, rule)
+    with proxy.running() as port:
+        command = [tool.COMMAND, "verify", place, "--key", str(key)]
+        run = subprocess.Popen(command, env=s3.environment(port), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            assert is_listing.wait(60)
+            run.send_signal(signal.SIGINT)
+            assert "stopped" in run.communicate(timeout=50)[1].decode() and run.returncode == 130
+        finally:
+            run.kill()
+            may_go_on.set()
