@@ -308,6 +308,8 @@ def test_an_index_made_of_objects(s3, tmp_path, plain, key):
     done = s3.run("index", place, "--key", key, "--replace", code=tool.UNAUTHENTIC)
     assert "the index was not written" in tool.message(done)
     assert index_reader.read(folder, key)[0] == 2
+    s3.run("index", place, "--key", key, "--suffix", ".enc", "--replace", "--exclude", "foreign")
+    assert index_reader.read(folder, key)[0] == 3
 
 
 def test_what_leaves_an_index_behind_says_so(s3, tmp_path, sealed, plain, key):
@@ -318,7 +320,7 @@ def test_what_leaves_an_index_behind_says_so(s3, tmp_path, sealed, plain, key):
     new = tool.keygen(tmp_path / "new.json")
     rekey = ["rekey", place, place, "--key", key, "--to", new, "--if-exists", "overwrite"]
     before = tool.read_tree(folder)
-    assert "re-keying does not carry over" in tool.message(s3.run(*rekey, code=tool.USAGE))
+    assert "which this run would not carry over" in tool.message(s3.run(*rekey, code=tool.USAGE))
     assert tool.read_tree(folder) == before
     for refused in (
         ["verify", f"{place}/one", "--quick"],
