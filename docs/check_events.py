@@ -39,6 +39,8 @@ run("encrypt", "tree", "out", "--key", "key.json", "--if-exists", "skip")
 run("encrypt", "tree", "indexed", "--key", "key.json", "--index")
 run("verify", "indexed", "--key", "key.json", "--quick")
 run("list", "indexed", "--key", "key.json")
+run("sync", "tree", "synchronized", "--key", "key.json")
+run("sync", "tree", "synchronized", "--key", "key.json", "--checksum", "--dry-run", "--verbose")
 run("encrypt", "tree", "out2", "--key", "key.json", "--dry-run", "--verbose")
 with open(folder / "out" / "one", "r+b") as file:
     file.seek(50)

@@ -1,4 +1,4 @@
-"""Reads the index of an encrypted tree with nothing of cipherloom: docs/formats.md in 180 lines of Python.
+"""Reads the index of an encrypted tree with nothing of cipherloom: docs/formats.md in 190 lines of Python.
 
 python index_reader.py TREE KEY.json prints a line of JSON for each entry.
 """
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 HASHES = {1: hashes.SHA1, 3: hashes.SHA256, 4: hashes.SHA512}
 # By flags, less the one for no time.
-KINDS = {1: "folder", 3: "link"} | {2 | own: "file" for own in (0, 4, 8, 12)}
+KINDS = {1: "folder", 3: "link"} | {2 | more: "file" for more in range(0, 128, 4) if not more & 16}
 
 
 def require(condition, problem):
@@ -145,6 +145,11 @@ def read_part(data):
             entry["identity"], at = data[at : at + 16], at + 16
             entry["key_id"] = int.from_bytes(data[at : at + 4], "big") if flags & 8 else part_key
             at += 4 if flags & 8 else 0
+            if flags & 32:
+                entry["device"], at = number(data, at)
+                entry["inode"], at = number(data, at)
+            if flags & 64:
+                entry["digest"], at = data[at : at + 16], at + 16
         require(is_path(entry["path"]) and is_path(path), "a path that leads elsewhere")
         yield entry
     require(not any(data[at:]), "something behind the end of a part")

@@ -341,6 +341,9 @@ impl JobBuilder {
         let machine = self.resolve_machine();
         let (tree, job) = self.prepare(&machine, observer)?;
         pipeline::check(&tree, &job)?;
+        if job.sync_options().is_some() {
+            return pipeline::sync(&tree, &job, &machine, self.threads, observer);
+        }
         let plan = job.plan(&tree, &machine, self.threads);
         pipeline::run(&tree, &plan, &job, observer)
     }

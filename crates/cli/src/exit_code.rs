@@ -77,7 +77,9 @@ pub fn of_report(summary: &Report) -> ExitCode {
         Report { index: Some(index), failed, .. } if index.is_all_that_failed(*failed) => {
             ExitCode::Incomplete
         }
-        Report { files, skipped, failed, .. } => of_counts(files + skipped, *failed),
+        Report { files, skipped, failed, sync, .. } => {
+            of_counts(files + skipped + sync.map_or(0, |sync| sync.done()), *failed)
+        }
     }
 }
 

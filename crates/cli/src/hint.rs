@@ -113,6 +113,8 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
             "if a run without --index replaced it: `cipherloom encrypt --index --if-exists overwrite` lists it, and so does \
              `cipherloom index --replace`"
         }
+        IndexFault::EmptySource => "if its disk is mounted and it is empty, remove the files of DST yourself",
+        IndexFault::Foreign => "look at it, and move it away",
         IndexFault::NotAnAnchor => "choose another --anchor",
         IndexFault::OtherTree => "check DST, and --anchor",
         _ => return None,

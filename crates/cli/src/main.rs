@@ -86,6 +86,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Decrypt(arguments) => commands::transform::decrypt(&arguments),
         Command::Verify(arguments) => commands::transform::verify(&arguments),
         Command::Rekey(arguments) => commands::transform::rekey(&arguments),
+        Command::Sync(arguments) => commands::transform::sync(&arguments),
         Command::Index(arguments) => commands::transform::index(&arguments),
         Command::List(arguments) => commands::list::list(&arguments),
         Command::Floor(arguments) => commands::transform::floor(&arguments),

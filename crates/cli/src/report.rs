@@ -1,5 +1,7 @@
 //! What a run prints: an event for each entry, and a summary at its end, for people or as JSON lines.
 
+mod sync;
+
 use crate::escape::{self, JsonPath};
 use crate::hint::hint;
 use crate::output::{self, at};
@@ -8,7 +10,7 @@ use crate::repeats::Repeats;
 use cipherloom::{
     Links, Observer, Report,
     internal::{Dropped, IndexMode, Job, PassedOver, Tree},
-    report::{Event, IndexReport, Outcome},
+    report::{Action, Event, IndexReport, Outcome},
 };
 use serde::Serialize;
 use std::borrow::Cow;
@@ -113,7 +115,8 @@ impl Observer for Printer {
             let _ = output::print_json(&EventLine::new(event, is_planned));
         } else if is_planned {
             let output = event.output.map_or_else(|| "no name for the output".to_owned(), escape::path);
-            let _ = output::print(&format!("{} -> {output}\n", escape::path(event.source)));
+            let action = sync::words(event.action);
+            let _ = output::print(&format!("{} -> {output}{action}\n", escape::path(event.source)));
         } else if let Some(words) = self.words(event) {
             self.progress.aside(|| output::print_lines(&words));
         }
@@ -138,7 +141,9 @@ fn sentence(event: &Event<'_>, in_place: bool) -> String {
         }
         (Outcome::Skipped, _) if in_place => format!("{source}: skipped, it opens with the new key"),
         (Outcome::Skipped, _) => format!("{source}: skipped, the name exists; not checked"),
-        (Outcome::Done { .. }, Some(output)) => format!("{source} -> {}", escape::path(output)),
+        (Outcome::Done { .. }, Some(output)) => {
+            format!("{source} -> {}{}", escape::path(output), sync::words(event.action))
+        }
         (Outcome::Done { .. }, None) => format!("{source}: authentic"),
     }
 }
@@ -151,6 +156,8 @@ pub struct EventLine<'e, E> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<JsonPath<&'e Path>>,
     pub bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
     #[serde(flatten)]
     pub end: E,
 }
@@ -183,7 +190,7 @@ impl<'e> EventLine<'e, FileEnd> {
             }
         };
         let (source, output) = (JsonPath(event.source), event.output.map(JsonPath));
-        EventLine { event: name, source, output, bytes: event.bytes, end }
+        EventLine { event: name, source, output, bytes: event.bytes, action: event.action, end }
     }
 }
 
@@ -235,8 +242,11 @@ impl RunSummary {
     /// With what the run did with the index of the tree, which is then no loss if it was passed over.
     pub fn with_index(self, job: &Job) -> RunSummary {
         let index_mode = job.index.as_ref().map(|index| index.mode);
-        let writes_index =
-            matches!(index_mode, Some(IndexMode::Update | IndexMode::Rebuild { .. } | IndexMode::Carry));
+        let writes_index = match index_mode {
+            Some(IndexMode::Update | IndexMode::Rebuild { .. } | IndexMode::Carry) => true,
+            Some(IndexMode::Sync(options)) => !options.dry_run,
+            Some(IndexMode::Check { .. }) | None => false,
+        };
         let index_not_written = writes_index && self.summary.index.is_none();
         let index_passed_over = if self.summary.index.is_some() { 0 } else { self.index_passed_over };
         RunSummary { index_mode, index_not_written, index_passed_over, ..self }
@@ -300,11 +310,18 @@ impl RunSummary {
         let Report {
             files, bytes, skipped, failed, untried, links, attributes_refused, index, seconds, ..
         } = self.summary;
-        let mut text = format!("{verb} {}", output::count(files, "file"));
+        let is_dry_run = matches!(self.index_mode, Some(IndexMode::Sync(options)) if options.dry_run);
+        let mut text = match is_dry_run {
+            true => "nothing was written".to_owned(),
+            false => format!("{verb} {}", output::count(files, "file")),
+        };
         let reads_ends_only =
             matches!(self.index_mode, Some(IndexMode::Rebuild { .. } | IndexMode::Check { quick: true }));
         if files > 0 && !reads_ends_only {
             let _ = write!(text, ", {}", output::pace(bytes, seconds));
+        }
+        if let Some(sync) = self.summary.sync {
+            text.push_str(&sync::sentence(&sync));
         }
         if let Some(IndexReport { generation, time, entries, .. }) = index {
             let entries = match entries {

@@ -70,7 +70,7 @@ impl StoreJob {
         let place = match index.mode {
             IndexMode::Update => job.destination.as_ref(),
             IndexMode::Rebuild { .. } | IndexMode::Check { .. } => Some(inventory.place()),
-            IndexMode::Carry => None,
+            IndexMode::Carry | IndexMode::Sync(_) => None,
         };
         let place = place.filter(|place| place.folder().is_none() && inventory.single().is_none());
         let place = place.ok_or(IndexFault::Unsupported("a folder, or a prefix of a bucket"))?;

@@ -4,7 +4,7 @@ use super::JobBuilder;
 use crate::Error;
 use crate::error::IndexFault;
 use crate::index::has_index;
-use crate::pipeline::{IndexMode, IndexUse, Links, Work, list_index, list_indexed_files};
+use crate::pipeline::{IndexMode, IndexUse, Links, SyncOptions, Work, list_index, list_indexed_files};
 use crate::plan::Operation;
 use crate::report::{IndexReport, ListedEntry, Observer};
 use crate::tree::{Selection, Tree};
@@ -21,6 +21,8 @@ pub(super) struct Indexing {
     is_quick: bool,
     only: Vec<String>,
     anchor: Option<PathBuf>,
+    is_synchronized: bool,
+    sync: SyncOptions,
 }
 
 impl JobBuilder {
@@ -47,6 +49,54 @@ impl JobBuilder {
     /// ```
     pub fn index(mut self, index: bool) -> JobBuilder {
         self.indexing.is_updated = index;
+        self
+    }
+
+    /// Encryption: whether only files are encrypted that are new or have changed since the destination's index was written, by
+    /// their size and time. Implies [`JobBuilder::index`]; [`JobBuilder::if_exists`] has no effect. Outputs of renamed files are
+    /// renamed, unless paths are bound. Default: no.
+    ///
+    /// ```
+    /// # let scratch = tempfile::tempdir().unwrap();
+    /// # std::env::set_current_dir(scratch.path()).unwrap();
+    /// # std::fs::create_dir("books").unwrap();
+    /// # std::fs::write("books/one.txt", "It was a bright cold day in April.").unwrap();
+    /// # std::fs::write("books/two.txt", "Call me Ishmael.").unwrap();
+    /// use cipherloom::key::{Keyset, Template};
+    ///
+    /// let keyset = Keyset::generate(Template::default())?;
+    /// let sync = cipherloom::encrypt("books", "sealed").key(&keyset).sync(true).delete(true);
+    /// assert_eq!(sync.run()?.sync.map(|sync| sync.new), Some(2));
+    ///
+    /// std::fs::write("books/one.txt", "It was a bright cold day in April, and the clocks").unwrap();
+    /// std::fs::remove_file("books/two.txt").unwrap();
+    /// let sync = sync.run()?.sync.unwrap();
+    /// assert_eq!((sync.changed, sync.removed, sync.unchanged), (1, 1, 0));
+    /// assert!(!std::fs::exists("sealed/two.txt").unwrap());
+    /// # Ok::<(), cipherloom::Error>(())
+    /// ```
+    pub fn sync(mut self, sync: bool) -> JobBuilder {
+        self.indexing.is_synchronized = sync;
+        self
+    }
+
+    /// Synchronization: whether outputs are removed whose sources are gone, if the index lists them and they are the files that it
+    /// lists. An empty source is refused then, and nothing is removed if a part of the source cannot be listed. Default: no.
+    pub fn delete(mut self, delete: bool) -> JobBuilder {
+        self.indexing.sync.delete = delete;
+        self
+    }
+
+    /// Synchronization: whether the content of files is compared too, by a keyed digest in the index. Files without one count as
+    /// changed. Default: no, and a change that keeps a file's size and time is not found.
+    pub fn checksum(mut self, checksum: bool) -> JobBuilder {
+        self.indexing.sync.checksum = checksum;
+        self
+    }
+
+    /// Synchronization: whether nothing is written, and the report says what would be done. Default: no.
+    pub fn dry_run(mut self, dry_run: bool) -> JobBuilder {
+        self.indexing.sync.dry_run = dry_run;
         self
     }
 
@@ -154,7 +204,8 @@ impl JobBuilder {
         observer: &dyn Observer,
     ) -> Result<(Tree, Option<IndexUse>, Option<OsString>), Error> {
         self.refuse_what_has_no_effect(work)?;
-        let Indexing { is_updated, rebuilt, is_partial, is_quick, only, anchor } = &self.indexing;
+        let Indexing { is_updated, rebuilt, is_partial, is_quick, only, anchor, is_synchronized, sync } =
+            &self.indexing;
         let opening = work.opening().filter(|format| format.key_id().is_some());
         if let (false, Operation::Decrypt, Some(format)) = (only.is_empty(), self.operation, opening) {
             let selection = Selection::new(only, &[])?;
@@ -172,6 +223,7 @@ impl JobBuilder {
         let compares = *is_quick || anchor.is_some() || (opening.is_some() && !tree.is_single_file);
         let carries = tree.passed_over.index > 0 && !tree.is_single_file && has_index(&tree.root);
         let mode = match (self.operation, rebuilt) {
+            (Operation::Encrypt, _) if *is_synchronized => Some(IndexMode::Sync(*sync)),
             (Operation::Encrypt, _) if *is_updated => Some(IndexMode::Update),
             (Operation::Verify, Some(replace)) => {
                 Some(IndexMode::Rebuild { replace: *replace, partial: *is_partial })
@@ -186,20 +238,22 @@ impl JobBuilder {
 
     /// Fails if the job would ignore what was asked of the index, or what was asked beside it.
     fn refuse_what_has_no_effect(&self, work: &Work) -> Result<(), Error> {
-        let Indexing { is_updated, rebuilt, is_partial, is_quick, only, anchor } = &self.indexing;
+        let Indexing { is_updated, rebuilt, is_partial, is_quick, only, anchor, is_synchronized, sync } =
+            &self.indexing;
+        let is_updated = *is_updated || *is_synchronized;
         let is = |operation: Operation| self.operation == operation;
         let (selects, is_rebuilt) = (!only.is_empty(), rebuilt.is_some());
-        let uses_it = *is_updated || is_rebuilt || *is_quick || selects || anchor.is_some();
+        let uses_it = is_updated || is_rebuilt || *is_quick || selects || anchor.is_some();
         let has_globs = !(self.include.is_empty() && self.exclude.is_empty());
         let has_keyset =
             [work.sealing(), work.opening()].into_iter().flatten().all(|format| format.key_id().is_some());
         let needed = [
-            (*is_updated && !is(Operation::Encrypt), "a job that encrypts"),
+            (is_updated && !is(Operation::Encrypt), "a job that encrypts"),
+            (*sync != SyncOptions::default() && !*is_synchronized, "a synchronization"),
             ((is_rebuilt || *is_quick) && !is(Operation::Verify), "a job that verifies"),
             (selects && !is(Operation::Decrypt), "a job that decrypts"),
             (
-                anchor.is_some()
-                    && !(*is_updated || selects || is(Operation::Verify) || is(Operation::Rekey)),
+                anchor.is_some() && !(is_updated || selects || is(Operation::Verify) || is(Operation::Rekey)),
                 "a job that writes or compares it",
             ),
             (is_rebuilt && *is_quick, "to be either rebuilt or compared"),

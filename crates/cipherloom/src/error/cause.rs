@@ -1,7 +1,7 @@
 //! How errors are made, what an error is about (a path that it has, the output rather than the source), and what made an
 //! operation fail, comparable: front ends sum up errors that repeat, and a run ends on some.
 
-use super::Error;
+use super::{Error, IndexFault};
 use std::io::{self, ErrorKind};
 use std::mem::{Discriminant, discriminant};
 use std::path::Path;
@@ -34,7 +34,7 @@ pub struct Cause {
 }
 
 /// What is tried with outputs, in the words of [`Error::Io`].
-const ABOUT_OUTPUT: [&str; 13] = [
+const ABOUT_OUTPUT: [&str; 16] = [
     "create the output",
     "force a folder to stable storage",
     "force the output to stable storage",
@@ -42,7 +42,10 @@ const ABOUT_OUTPUT: [&str; 13] = [
     "make the link",
     "make the output folder",
     "open the output folder",
+    "remove the file",
+    "remove the folder",
     "remove the output's temporary name",
+    "rename the output",
     "replace the link",
     "replace the output",
     "set a folder's permissions and time",
@@ -105,6 +108,7 @@ impl Error {
         match self.without_path() {
             Error::Io { action, .. } => ABOUT_OUTPUT.contains(action),
             Error::OutputExists
+            | Error::Index(IndexFault::Foreign)
             | Error::LinkInDestination
             | Error::NamesNotAtomic
             | Error::DestinationRefused { .. } => true,

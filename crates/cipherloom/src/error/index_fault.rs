@@ -79,6 +79,12 @@ pub enum IndexFault {
     /// The anchor file is none.
     #[error("this is not an anchor file")]
     NotAnAnchor,
+    /// A synchronization that removes what is gone from the source would remove everything.
+    #[error("the source is empty, so everything would be removed from the encrypted tree")]
+    EmptySource,
+    /// A file that is not under a key of the keyset, or no file, has an output's name, and the index does not list it.
+    #[error("not replaced: the index does not list it, and no key opens it")]
+    Foreign,
     /// The index lists a file, folder or link that is not there.
     #[error("missing: the index lists it")]
     Missing,
@@ -133,6 +139,8 @@ impl IndexFault {
             | IndexFault::NotCarried
             | IndexFault::Unsupported(_)
             | IndexFault::NotAnAnchor
+            | IndexFault::EmptySource
+            | IndexFault::Foreign
             | IndexFault::Missing
             | IndexFault::Extra { of: None } => false,
         }

@@ -50,6 +50,7 @@ impl Error {
                 | IndexFault::Reserved { .. }
                 | IndexFault::FilesFailed
                 | IndexFault::NotCarried
+                | IndexFault::EmptySource
                 | IndexFault::Present
                 | IndexFault::Absent,
             ) => ErrorKind::Usage,

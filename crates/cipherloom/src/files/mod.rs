@@ -14,12 +14,12 @@ pub use draft::Draft;
 pub(crate) use existing::Existing;
 pub use existing::IfExists;
 pub(crate) use folders::{
-    Ending, Folders, Granted, Identity, MadeFolder, Opened, Output, Source, Target, is_refused_by_kind,
-    make_folder,
+    Ending, Folders, Granted, Identity, Looked, MadeFolder, Opened, Output, Source, Target,
+    is_refused_by_kind, make_folder,
 };
 pub(crate) use input::{Input, has_extended_attributes};
 pub use input::{SourceFile, open_file, open_file_below, read_up_to};
-pub(crate) use opened_root::{OpenedRoot, remove_file_below};
+pub(crate) use opened_root::{OpenedRoot, remove_file_below, remove_leftovers_below};
 #[cfg(unix)]
 pub use output::accept_writes;
 pub use published::Published;

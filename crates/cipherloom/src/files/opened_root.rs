@@ -40,3 +40,10 @@ pub(crate) fn remove_file_below(root: &Path, relative: &Path) -> Result<(), Erro
     let (below, name) = divide(relative)?;
     Target::root(root)?.below(below)?.remove_file(name)
 }
+
+/// Removes what killed runs left under temporary names in the folder at `relative` below `root`. What remains is no harm.
+pub(crate) fn remove_leftovers_below(root: &Path, relative: &Path) {
+    if let Ok(root) = Target::root(root) {
+        root.remove_leftovers(relative);
+    }
+}

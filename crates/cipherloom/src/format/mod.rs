@@ -39,6 +39,7 @@ mod bare;
 mod cipher;
 mod cobblestone;
 mod derive;
+mod digest;
 mod header;
 mod layout;
 mod openssl;

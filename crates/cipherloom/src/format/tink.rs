@@ -69,6 +69,12 @@ impl TinkFormat {
         self.ids[0]
     }
 
+    /// The secret of the key with this identifier.
+    pub(super) fn key_value(&self, id: u32) -> Option<&[u8]> {
+        let at = self.ids.iter().position(|known| *known == id)?;
+        Some(&self.keys[at].key_value)
+    }
+
     /// Whether the primary key authenticates with a hash beside the cipher.
     pub(super) fn hashes(&self) -> bool {
         self.keys[0].protection != Protection::Gcm

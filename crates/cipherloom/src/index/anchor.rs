@@ -48,6 +48,10 @@ impl Anchor {
         Ok(Anchor { path: path.to_owned(), known })
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Fails if this index, or that there is none, is not what can follow what the anchor knows.
     ///
     /// # Errors

@@ -8,12 +8,15 @@
 //! link     | target's length | target |
 //! file     | plaintext's path's length, path: if flags & 4, else the ciphertext's path without the part's suffix
 //!          | plaintext's length | how many bytes more the ciphertext has | mode | time | identity (16)
-//!          | key's identifier (4): if flags & 8, else the part's |
+//!          | key's identifier (4): if flags & 8, else the part's | device | inode: if flags & 32
+//!          | digest of the plaintext (16): if flags & 64 |
 //! time     | seconds since 1970, as 2n or -2n-1 | nanoseconds (4) |, and nothing if flags & 16
 //! ```
 //!
 //! Numbers without a length are in base 128, the lowest seven bits first, with the high bit set in all bytes but the last.
 
+use crate::tree::Inode;
+use crate::tree::Moment;
 use std::cmp::Ordering;
 
 /// The longest path or link target of an entry, in bytes. Systems have shorter ones.
@@ -22,8 +25,8 @@ pub(super) const PATH_LIMIT: usize = 65_535;
 /// What tells a stream from all others: the first 16 bytes of SHA-256 over its header and its last 16 bytes.
 pub type StreamIdentity = [u8; 16];
 
-/// A time of the last change, in seconds and nanoseconds since 1970.
-pub(crate) type Moment = (i64, u32);
+/// What the plaintext of a file is recognised by under a key derived from the one that sealed it (`format::digest`).
+pub(crate) type ContentDigest = [u8; 16];
 
 /// A file, folder or link that an index lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +58,10 @@ pub(crate) struct IndexFile {
     pub(crate) identity: StreamIdentity,
     /// The key that sealed it.
     pub(crate) key_id: u32,
+    /// Which file the plaintext was read from.
+    pub(crate) inode: Option<Inode>,
+    /// The digest of the plaintext, if a run computed it.
+    pub(crate) digest: Option<ContentDigest>,
 }
 
 /// What records of a part need not repeat.
@@ -72,6 +79,8 @@ const LINK: u8 = 3;
 const OWN_PLAINTEXT: u8 = 4;
 const OWN_KEY: u8 = 8;
 const NO_TIME: u8 = 16;
+const HAS_INODE: u8 = 32;
+const HAS_DIGEST: u8 = 64;
 
 impl IndexEntry {
     /// The order of an index: by folder, then by name, byte by byte.
@@ -118,6 +127,15 @@ impl IndexEntry {
                     record.extend_from_slice(&file.key_id.to_be_bytes());
                     flags |= OWN_KEY;
                 }
+                if let Some(Inode { device, number }) = file.inode {
+                    put_number(record, device);
+                    put_number(record, number);
+                    flags |= HAS_INODE;
+                }
+                if let Some(digest) = &file.digest {
+                    record.extend_from_slice(digest);
+                    flags |= HAS_DIGEST;
+                }
                 flags
             }
         };
@@ -136,7 +154,7 @@ impl IndexEntry {
             Ok(flags) => flags,
         };
         let known = match flags & KIND {
-            FILE => KIND | OWN_PLAINTEXT | OWN_KEY | NO_TIME,
+            FILE => KIND | OWN_PLAINTEXT | OWN_KEY | NO_TIME | HAS_INODE | HAS_DIGEST,
             FOLDER => KIND | NO_TIME,
             _ => KIND,
         };
@@ -165,6 +183,14 @@ impl IndexEntry {
                     0 => defaults.key_id,
                     _ => u32::from_be_bytes(*take_array(rest)?),
                 };
+                let inode = match flags & HAS_INODE {
+                    0 => None,
+                    _ => Some(Inode { device: take_number(rest)?, number: take_number(rest)? }),
+                };
+                let digest = match flags & HAS_DIGEST {
+                    0 => None,
+                    _ => Some(*take_array(rest)?),
+                };
                 if !is_path(&plaintext) {
                     return Err(Malformed);
                 }
@@ -176,6 +202,8 @@ impl IndexEntry {
                     modified,
                     identity,
                     key_id,
+                    inode,
+                    digest,
                 })
             }
             _ => IndexKind::Link { target: take_bytes(rest)?.to_vec() },

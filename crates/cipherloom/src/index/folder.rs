@@ -4,7 +4,8 @@ use super::root::Digest;
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{
-    Draft, IfExists, OpenedRoot, open_file_below, read_up_to, remove_file_below, sync_folders,
+    Draft, IfExists, OpenedRoot, open_file_below, read_up_to, remove_file_below, remove_leftovers_below,
+    sync_folders,
 };
 use std::collections::HashSet;
 use std::fs::{File, TryLockError};
@@ -53,7 +54,9 @@ impl IndexFolder {
     /// The index of the tree in this folder, which is there or is to be made.
     pub(super) fn for_writing(tree: &Path) -> Result<IndexFolder, Error> {
         let mut opened = None;
-        let lock = match make_lock(tree) {
+        // Making it changes the folder's time, even where it is there.
+        let is_made = matches!(open(tree, Path::new(LOCK)), Ok(Some(_)));
+        let lock = match if is_made { Ok(()) } else { make_lock(tree) } {
             // The tree's root may be read-only because that of its source is.
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
                 opened = OpenedRoot::open(tree)?;
@@ -118,12 +121,16 @@ impl IndexFolder {
             .map_err(|error| error.at(&self.path(PARTS)))
     }
 
-    /// Removes the parts that are not in `kept`, unless another process may be using them. What remains is no harm.
+    /// Removes the parts that are not in `kept`, and what killed runs left, unless another process may be using them. What remains
+    /// is no harm.
     pub(super) fn remove_other_parts(&self, kept: &HashSet<Digest>) {
         let Some(names) = self.is_locked_alone.then(|| std::fs::read_dir(self.path(PARTS)).ok()).flatten()
         else {
             return;
         };
+        for folder in [Path::new(ROOT).parent().expect("a folder"), Path::new(PARTS)] {
+            remove_leftovers_below(&self.tree, folder);
+        }
         for name in names.flatten().map(|item| item.file_name()) {
             let digest = name.to_str().and_then(part_digest);
             if digest.is_some_and(|digest| !kept.contains(&digest)) {

@@ -31,7 +31,7 @@ mod writer;
 
 pub(crate) use anchor::Anchor;
 pub use entry::StreamIdentity;
-pub(crate) use entry::{IndexEntry, IndexFile, IndexKind, Moment, split};
+pub(crate) use entry::{ContentDigest, IndexEntry, IndexFile, IndexKind, split};
 pub use folder::has_index;
 pub use part::rewrite_part;
 pub use place::{IndexPlace, IndexStore};

@@ -22,6 +22,8 @@ fn entry(path: String, identity: u8) -> IndexEntry {
         modified: None,
         identity: [identity; 16],
         key_id: 1,
+        inode: None,
+        digest: None,
     });
     IndexEntry { path: path.into_bytes(), kind }
 }
@@ -374,8 +376,7 @@ fn a_reader_takes_only_what_writers_write() {
         }
         let mut bytes = ended(&mut part);
         let file = sealed::seal(&format, sealed::PART, &mut bytes).unwrap();
-        let (name, len) = (digest(&file), file.len() as u32);
-        let parts = tree.join(".cipherloom/index/parts");
+        let (name, len, parts) = (digest(&file), file.len() as u32, tree.join(".cipherloom/index/parts"));
         fs::create_dir_all(&parts).unwrap();
         fs::write(tree.join(place::part_path(&name)), &file).unwrap();
         let reference = PartReference { name, len, content: name, key_id: 1, entries };

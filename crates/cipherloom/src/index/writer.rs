@@ -60,8 +60,18 @@ impl IndexWriter {
         replacing: Replacing<'_>,
         anchor: Option<&Path>,
     ) -> Result<IndexWriter, Error> {
-        let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         let files = Arc::new(IndexFiles::for_writing(place.into())?);
+        IndexWriter::begin_in(files, format, suffix, replacing, anchor)
+    }
+
+    fn begin_in(
+        files: Arc<IndexFiles>,
+        format: &Format,
+        suffix: &[u8],
+        replacing: Replacing<'_>,
+        anchor: Option<&Path>,
+    ) -> Result<IndexWriter, Error> {
+        let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         let mut is_same_key = true;
         let open = |format| Index::newest(Arc::clone(&files), format);
         let (previous, replaces_unopened) = match (open(format), replacing) {
@@ -119,6 +129,23 @@ impl IndexWriter {
         let mut end =
             End { files: &self.files, format: &self.format, key_id: self.key_id, known: &self.known };
         self.builder.push(entry, |bytes, entries| end.part(bytes, entries, &mut self.parts))
+    }
+
+    /// Writes this generation and begins the next one. No other process gets the lock in between. `suffix`: that of its parts.
+    pub(crate) fn go_on(self, suffix: &[u8]) -> Result<IndexWriter, Error> {
+        let (files, format) = (Arc::clone(&self.files), self.format.clone());
+        let anchor = self.anchor.as_ref().map(|anchor| anchor.path().to_owned());
+        self.finish()?;
+        IndexWriter::begin_in(files, &format, suffix, Replacing::Opened, anchor.as_deref())
+    }
+
+    /// Leaves the generation before in force, if there is one, and has the anchor remember it.
+    pub(crate) fn keep(self) -> Result<Option<Root>, Error> {
+        let Some((index, _)) = self.previous else { return Ok(None) };
+        if let Some(anchor) = self.anchor {
+            anchor.write(index.root(), index.digest())?;
+        }
+        Ok(Some(index.root().clone()))
     }
 
     /// Writes the root, from which on the new generation is in force, and removes what only earlier ones had.

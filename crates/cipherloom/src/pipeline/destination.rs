@@ -94,18 +94,43 @@ pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error>
     }
 }
 
+/// The destination itself: whether it was made, and where the way to it was there before.
+pub(super) struct MadeRoot {
+    made: MadeFolder,
+    first_existing: PathBuf,
+}
+
+impl MadeRoot {
+    /// Makes the destination; `None` where nothing is written.
+    pub(super) fn of(tree: &Tree, job: &Job) -> Result<Option<MadeRoot>, Error> {
+        let Some(destination) = &job.destination else { return Ok(None) };
+        let (made, first_existing) = make_root(destination, &tree.directories[0], tree.is_single_file)
+            .map_err(|error| Error::io("make the destination folder", error))?;
+        Ok(Some(MadeRoot { made, first_existing }))
+    }
+}
+
 /// Makes the output folders; `None` where nothing is written.
 pub(super) fn prepare(tree: &Tree, job: &Job, tally: &Tally<'_, u32>) -> Result<Option<OutputTree>, Error> {
-    let Some(destination) = &job.destination else { return Ok(None) };
-    let (made, first_existing) = make_root(destination, &tree.directories[0], tree.is_single_file)
-        .map_err(|error| Error::io("make the destination folder", error))?;
+    MadeRoot::of(tree, job)?.map(|made| prepare_below(&made, tree, job, tally)).transpose()
+}
+
+/// Makes the output folders below the destination.
+pub(super) fn prepare_below(
+    MadeRoot { made, first_existing }: &MadeRoot,
+    tree: &Tree,
+    job: &Job,
+    tally: &Tally<'_, u32>,
+) -> Result<OutputTree, Error> {
+    let destination =
+        job.destination.as_deref().ok_or_else(|| Error::internal("a job without a destination"))?;
     // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
     refuse_contradictions(tree, job)?;
     let mut folders = Vec::with_capacity(tree.directories.len());
     let root = Target::root(destination)?.with_waypoints();
     // The folder around a single output is nobody's twin.
     let first =
-        if tree.is_single_file { Origin::Found(None) } else { origin(&root, Path::new(""), made, job)? };
+        if tree.is_single_file { Origin::Found(None) } else { origin(&root, Path::new(""), *made, job)? };
     folders.push(first);
     if !tree.entries.is_empty() {
         match root.check_naming(job.existing()) {
@@ -149,7 +174,8 @@ pub(super) fn prepare(tree: &Tree, job: &Job, tally: &Tally<'_, u32>) -> Result<
             fail(tree, destination, path, error, tally);
         }
     }
-    Ok(Some(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders, shared }))
+    let first_existing = first_existing.clone();
+    Ok(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders, shared })
 }
 
 /// What a folder is to this run. One that was there may hold what a killed run left, and if this run is to go on with it, it
@@ -291,7 +317,7 @@ pub(super) fn finish(tree: &Tree, job: &Job, outputs: &OutputTree, tally: &Tally
             Some(Origin::Found(opened)) if outputs.in_place && index >= first_twin => {
                 Ending::Resumed(attributes, *opened)
             }
-            Some(Origin::Found(opened)) if job.if_exists == IfExists::Skip && index > 0 => {
+            Some(Origin::Found(opened)) if job.settles_folders() && index > 0 => {
                 if job.preserve_modes {
                     Ending::Preserved(attributes)
                 } else {

@@ -8,11 +8,14 @@ mod checking;
 mod items;
 mod listing;
 mod rekeying;
+mod round;
 mod streams;
 mod writing;
 
 pub use checking::Expectations;
+pub(super) use items::{Item, Items, Place, bytes_of};
 pub use listing::{list_index, list_indexed_files, select_indexed_files};
+pub(super) use round::{Edits, Round, stream_key};
 pub use streams::{Seen, StreamEnds};
 
 use super::destination::OutputTree;
@@ -28,7 +31,6 @@ use crate::index::{FOLDER, IndexWriter, Replacing, Root, StreamIdentity};
 use crate::report::{IndexReport, Observer};
 use crate::tree::{Attributes, Tree, attributes};
 use checking::Checking;
-use items::{Items, Place};
 use rekeying::Rekeying;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -46,6 +48,8 @@ pub struct Indexing<'r> {
     seen: Vec<OnceLock<Seen>>,
     /// Entries that are not as the index lists them.
     held: Mutex<Vec<u32>>,
+    /// What a synchronization adds to what it writes.
+    round: Option<Round<'r>>,
 }
 
 enum Purpose<'r> {
@@ -90,6 +94,7 @@ impl<'r> Indexing<'r> {
                 let writer = IndexWriter::begin(place, format, suffix, replacing, anchor)?;
                 (&*tree.root, Purpose::Write(Box::new(writer)))
             }
+            IndexMode::Sync(_) => return Err(Error::internal("a synchronization begins its own index")),
             IndexMode::Check { .. } => {
                 let Some(checking) = Checking::begin(tree, job, tally)? else { return Ok(None) };
                 (&*tree.root, Purpose::Check(Box::new(checking)))
@@ -105,7 +110,7 @@ impl<'r> Indexing<'r> {
             Purpose::Check(_) => 0,
         };
         let seen = (0..seen).map(|_| OnceLock::new()).collect();
-        Ok(Some(Indexing { tree, job, root, purpose, seen, held: Mutex::default() }))
+        Ok(Some(Indexing { tree, job, root, purpose, seen, held: Mutex::default(), round: None }))
     }
 
     /// Which stream an output is that this run has written, before it gets its name; `None` if nobody asks.
@@ -282,10 +287,10 @@ impl<'r> Indexing<'r> {
         key: &dyn Fn(u32) -> K,
         identity_of: &dyn Fn(u32) -> Option<StreamIdentity>,
     ) -> Option<IndexReport> {
-        let Indexing { tree, job, root, purpose, seen, held } = self;
+        let Indexing { tree, job, root, purpose, seen, held, round: _ } = self;
         let held = held.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
-        let written = Written { tree, job, root, outputs, seen: &seen, report: &report };
+        let written = Written { tree, job, root, outputs, seen: &seen, digests: &[], report: &report };
         let finish = |checking: Checking| {
             let (report, held) = checking.finish(tree, held, identity_of, tally);
             for (entry, error) in held {
@@ -347,7 +352,7 @@ fn open_output(root: &Path, path: &Path) -> Result<(Input, Attributes), Error> {
     Ok((Input::new(file, metadata.len(), &attributes), attributes))
 }
 
-fn report_of(root: &Root) -> IndexReport {
+pub(super) fn report_of(root: &Root) -> IndexReport {
     IndexReport {
         generation: root.generation,
         time: root.time,
@@ -357,7 +362,7 @@ fn report_of(root: &Root) -> IndexReport {
 }
 
 /// Where the link leads that is in the place of the tree's below `root`.
-fn read_link(root: &Path, tree: &Tree, link: u32) -> Result<PathBuf, Error> {
+pub(super) fn read_link(root: &Path, tree: &Tree, link: u32) -> Result<PathBuf, Error> {
     let link = &tree.links[link as usize];
     let below = &tree.directories[link.directory as usize].path;
     Source::root(root)?.below(below)?.read_link(&link.name)

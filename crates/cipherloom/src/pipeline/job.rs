@@ -130,6 +130,8 @@ pub enum IndexMode {
         /// Whether it is also written if something fails, without that.
         partial: bool,
     },
+    /// Encrypts what the destination's index does not list as it is now in the source, and updates the index ([`super::sync`]).
+    Sync(SyncOptions),
     /// Compares the source with its index. `quick`: only lengths, headers and ends are read.
     Check {
         /// Whether most of the content is left unread.
@@ -137,6 +139,17 @@ pub enum IndexMode {
     },
     /// Compares the source with its index, and has the destination's index list what was re-keyed.
     Carry,
+}
+
+/// How an encrypted tree is brought up to date with its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SyncOptions {
+    /// Whether what is gone from the source is removed.
+    pub delete: bool,
+    /// Whether the content of files is compared, by a keyed digest in the index.
+    pub checksum: bool,
+    /// Whether nothing is written, and only reported what would be done.
+    pub dry_run: bool,
 }
 
 /// How a job uses an index.
@@ -227,6 +240,20 @@ impl Job {
         matches!(mode, Some(IndexMode::Rebuild { .. } | IndexMode::Check { quick: true }))
     }
 
+    /// How an index is brought up to date with the source, if that is the job.
+    #[must_use]
+    pub fn sync_options(&self) -> Option<SyncOptions> {
+        match self.index.as_ref()?.mode {
+            IndexMode::Sync(options) => Some(options),
+            _ => None,
+        }
+    }
+
+    /// Whether folders that were there end as if they had been made by this run, as far as that widens no permission.
+    pub(super) fn settles_folders(&self) -> bool {
+        self.if_exists == IfExists::Skip || self.sync_options().is_some()
+    }
+
     pub(super) fn existing(&self) -> Existing {
         Existing { if_exists: self.if_exists, non_atomic: self.non_atomic }
     }
@@ -264,6 +291,12 @@ impl Job {
         let stem = path.strip_suffix(self.suffix.as_encoded_bytes());
         let name = stem.and_then(|stem| stem.rsplit(|byte| *byte == b'/').next());
         name.is_some_and(|name| !matches!(name, b"" | b"." | b".."))
+    }
+
+    /// The plaintext's path of the ciphertext at `path`. A name that has nothing in front of the suffix is its own plaintext's.
+    pub(super) fn plaintext_path<'p>(&self, path: &'p [u8]) -> &'p [u8] {
+        let stem = path.strip_suffix(self.suffix.as_encoded_bytes());
+        stem.filter(|_| self.has_plaintext_name(path)).unwrap_or(path)
     }
 
     /// Refuses to give an encrypted file or folder the name of an index, under which it would be passed over.

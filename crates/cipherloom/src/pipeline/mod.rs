@@ -23,6 +23,7 @@ mod other_key;
 mod pieces;
 mod queue;
 mod single;
+mod sync;
 mod tally;
 mod to_file;
 mod translation;
@@ -33,11 +34,12 @@ pub use in_place::is_in_place;
 pub use indexing::{
     Expectations, Indexing, Seen, StreamEnds, list_index, list_indexed_files, select_indexed_files,
 };
-pub use job::{IndexMode, IndexUse, Job, Links, Work};
+pub use job::{IndexMode, IndexUse, Job, Links, SyncOptions, Work};
 pub use key_file::{replace_key_file, write_key_file};
 pub use other_key::find_other_key_by;
 pub use pieces::{Pieces, Workspace};
 pub use single::translate_stream;
+pub use sync::sync;
 pub use tally::{Ended, Entries, Tally};
 pub use to_file::translate_to_file;
 
@@ -47,6 +49,7 @@ use crate::plan::Plan;
 use crate::report::{Observer, Report};
 use crate::tree::Tree;
 use collisions::Collisions;
+use destination::OutputTree;
 use queue::Queue;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -88,24 +91,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
             return Err(error);
         }
     };
-    let queue = Queue::new(plan);
-    let collisions = Collisions::new(tree.entries.len());
-    let none = BTreeMap::new();
-    let shared_folders = outputs.as_ref().map_or(&none, |outputs| &outputs.shared);
-    let run = Run {
-        tree,
-        plan,
-        job,
-        in_place,
-        queue: &queue,
-        tally: &tally,
-        collisions: &collisions,
-        shared_folders,
-        indexing: indexing.as_ref(),
-        observer: &tally,
-    };
-    let all_ended = workers.run(&|| Worker::new(run).work());
-    tally.release_held();
+    let all_ended = work_through(tree, plan, job, outputs.as_ref(), indexing.as_ref(), &tally, &workers);
     let found = tree.entries.len() as u64;
     if tally.is_stopped() {
         let indexing = indexing.filter(|indexing| all_ended.is_ok() && indexing.outlives_a_stop());
@@ -129,4 +115,35 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
         destination::finish(tree, job, outputs, &tally);
     }
     Ok(Report { links, index, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
+}
+
+/// Has every entry processed.
+fn work_through(
+    tree: &Tree,
+    plan: &Plan,
+    job: &Job,
+    outputs: Option<&OutputTree>,
+    indexing: Option<&Indexing<'_>>,
+    tally: &Tally<'_, u32>,
+    workers: &Workers<'_>,
+) -> Result<(), Error> {
+    let queue = Queue::new(plan);
+    let collisions = Collisions::new(tree.entries.len());
+    let none = BTreeMap::new();
+    let shared_folders = outputs.map_or(&none, |outputs| &outputs.shared);
+    let run = Run {
+        tree,
+        plan,
+        job,
+        in_place: is_in_place(tree, job),
+        queue: &queue,
+        tally,
+        collisions: &collisions,
+        shared_folders,
+        indexing,
+        observer: tally,
+    };
+    let all_ended = workers.run(&|| Worker::new(run).work());
+    tally.release_held();
+    all_ended
 }

@@ -6,7 +6,7 @@
 
 use crate::Error;
 use crate::engine::{Counter, lock};
-use crate::report::{Event, Observer, Outcome, Report, pass_on};
+use crate::report::{Action, Event, Observer, Outcome, Report, pass_on};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -32,6 +32,11 @@ pub trait Entries<K>: Sync {
 
     /// The paths of the entry's source and of its output, if it has one. Called only for events that the observer gets.
     fn paths(&self, entry: &K) -> (PathBuf, Option<PathBuf>);
+
+    /// Why a synchronization processes the entry.
+    fn action(&self, _entry: &K) -> Option<Action> {
+        None
+    }
 }
 
 /// The counts of a run, and the decision to end it early. It passes everything on to the run's observer, and is the
@@ -167,7 +172,8 @@ impl<'r, K> Tally<'r, K> {
         if ended.is_err() || self.observer.wants_every_event() {
             let (source, output) = self.entries.paths(entry);
             let (source, output) = (tidy(&source), output.as_deref().map(tidy));
-            self.observer.ended(&Event { source, output, bytes, outcome });
+            let action = self.entries.action(entry);
+            self.observer.ended(&Event { source, output, bytes, outcome, action });
         }
     }
 
@@ -180,7 +186,8 @@ impl<'r, K> Tally<'r, K> {
         state.report.failed += 1;
         state.report.unauthentic += u64::from(error.is_authentication());
         drop(state);
-        self.observer.ended(&Event { source, output, bytes: 0, outcome: Outcome::Failed(error) });
+        let outcome = Outcome::Failed(error);
+        self.observer.ended(&Event { source, output, bytes: 0, outcome, action: None });
     }
 
     pub(super) fn count_attributes_refused(&self) {

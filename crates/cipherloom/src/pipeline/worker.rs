@@ -248,7 +248,11 @@ impl<'r> Worker<'r> {
         let entry = self.entry(index);
         let folder = self.folders.open(entry.directory)?;
         let (folder, name) = (folder.target(), &*self.buffers.name);
-        let may_replace = || collisions.check(tree, job, index, folder);
+        let (indexing, bound) = (self.run.indexing, &*self.buffers.associated_data);
+        let may_replace = || {
+            indexing.map_or(Ok(()), |indexing| indexing.may_replace(index, name, bound))?;
+            collisions.check(tree, job, index, folder)
+        };
         let naming = Naming { name, may_replace: &may_replace };
         let seen = self.run.indexing.map(|indexing| indexing.see(output.file(), written)).transpose()?;
         // Before the name is there: who finds it taken looks here next.

@@ -1,5 +1,9 @@
 //! What a run tells: progress while it runs, an event for each entry, a summary at its end.
 
+mod sync;
+
+pub use sync::{Action, SyncReport};
+
 use crate::Error;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -31,6 +35,8 @@ pub struct Event<'a> {
     pub bytes: u64,
     /// How it ended.
     pub outcome: Outcome<'a>,
+    /// What a synchronization did with it, or was to do; `None` in other runs.
+    pub action: Option<Action>,
 }
 
 /// Somebody who watches a run. Called from the worker threads, so it must be quick.
@@ -171,8 +177,28 @@ pub struct Report {
     /// What the run found in the tree's index, or wrote to it; `None` if it used none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<IndexReport>,
+    /// What a synchronization did; `None` after other runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncReport>,
     /// Wall time in seconds.
     pub seconds: f64,
+}
+
+impl Report {
+    /// Adds what a later part of the run counted.
+    pub(crate) fn add(&mut self, later: &Report) {
+        self.files += later.files;
+        self.bytes += later.bytes;
+        self.output_bytes += later.output_bytes;
+        self.skipped += later.skipped;
+        self.failed += later.failed;
+        self.unauthentic += later.unauthentic;
+        self.untried += later.untried;
+        self.links += later.links;
+        self.attributes_refused += later.attributes_refused;
+        self.extended_attributes += later.extended_attributes;
+        self.index = later.index.or(self.index);
+    }
 }
 
 /// What a run found in a tree's index, or wrote to it.

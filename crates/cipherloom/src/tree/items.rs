@@ -54,6 +54,7 @@ pub(super) use portable::{Item, Items, Place};
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod linux {
+    use super::super::Inode;
     use super::super::dropped::{Dropped, File, Process};
     use super::super::walk::kept_mode;
     use super::{Attributes, Kind, Look, OsString, Path, io};
@@ -184,6 +185,8 @@ mod linux {
                 permissions: Permissions::from_mode(kept_mode(found.st_mode, is_folder)),
                 modified: time(found.st_mtime, found.st_mtime_nsec),
                 changed: Some((found.st_ctime, found.st_ctime_nsec as i64)),
+                inode: (!is_folder).then_some(Inode { device: found.st_dev, number: found.st_ino }),
+                has_other_names: !is_folder && found.st_nlink > 1,
             };
             let size = found.st_size as u64;
             let file = File {
@@ -242,6 +245,7 @@ mod linux {
                 assert_eq!(dropped, Dropped::of_metadata(&metadata, Process::this()));
                 assert_eq!(attributes.modified, metadata.modified().ok());
                 assert_eq!(attributes.changed, crate::tree::changed(&metadata));
+                assert_eq!(attributes.inode, crate::tree::attributes(&metadata).inode);
                 assert_eq!(attributes.permissions.mode(), metadata.permissions().mode());
             }
         }

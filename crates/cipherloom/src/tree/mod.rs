@@ -23,7 +23,7 @@ use crate::report::Unobserved;
 use std::ffi::OsString;
 use std::fs::Permissions;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What is carried over from a file or folder to its output.
 #[derive(Debug, Clone)]
@@ -34,6 +34,49 @@ pub struct Attributes {
     pub modified: Option<SystemTime>,
     /// Time of the last change of content or attributes (Unix: ctime, in seconds and nanoseconds), which no program can set.
     pub(crate) changed: Option<(i64, i64)>,
+    /// Which file this is, where files have numbers.
+    pub(crate) inode: Option<Inode>,
+    /// Whether the file has several names (hard links), as far as that is known.
+    pub(crate) has_other_names: bool,
+}
+
+/// A time of the last change, in seconds and nanoseconds since 1970.
+pub(crate) type Moment = (i64, u32);
+
+impl Attributes {
+    /// The permission bits.
+    #[cfg(unix)]
+    pub(crate) fn mode(&self) -> u32 {
+        std::os::unix::fs::PermissionsExt::mode(&self.permissions) & 0o7777
+    }
+
+    /// What comes nearest to permission bits.
+    #[cfg(not(unix))]
+    pub(crate) fn mode(&self) -> u32 {
+        if self.permissions.readonly() { 0o444 } else { 0o644 }
+    }
+
+    /// The time of the last change of the content.
+    pub(crate) fn moment(&self) -> Option<Moment> {
+        match self.modified?.duration_since(UNIX_EPOCH) {
+            Ok(since) => Some((i64::try_from(since.as_secs()).ok()?, since.subsec_nanos())),
+            Err(before) => {
+                let before = before.duration();
+                let seconds = -i64::try_from(before.as_secs()).ok()?;
+                match before.subsec_nanos() {
+                    0 => Some((seconds, 0)),
+                    nanoseconds => Some((seconds - 1, 1_000_000_000 - nanoseconds)),
+                }
+            }
+        }
+    }
+}
+
+/// What a file keeps when it is renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Inode {
+    pub(crate) device: u64,
+    pub(crate) number: u64,
 }
 
 impl Attributes {
@@ -56,7 +99,7 @@ impl Attributes {
     /// Attributes of something that is no file of this system.
     #[must_use]
     pub fn new(permissions: Permissions, modified: Option<SystemTime>) -> Attributes {
-        Attributes { permissions, modified, changed: None }
+        Attributes { permissions, modified, changed: None, inode: None, has_other_names: false }
     }
 }
 

@@ -4,7 +4,7 @@
 use super::dropped::{Dropped, Process};
 use super::items::{Item, Items, Kind, Look, Place};
 use super::temporary::is_temporary;
-use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
+use super::{Attributes, Directory, Entry, Inode, Link, Selection, Tree, Unlisted};
 use crate::Error;
 use crate::engine::Workers;
 use crate::index::is_reserved;
@@ -337,11 +337,27 @@ impl Tree {
 }
 
 pub(crate) fn attributes(metadata: &Metadata) -> Attributes {
+    let (inode, has_other_names) = inode(metadata);
     Attributes {
         permissions: permissions(metadata),
         modified: metadata.modified().ok(),
         changed: changed(metadata),
+        inode,
+        has_other_names,
     }
+}
+
+/// Which file this is, and whether it has several names.
+#[cfg(unix)]
+fn inode(metadata: &Metadata) -> (Option<Inode>, bool) {
+    use std::os::unix::fs::MetadataExt;
+    let inode = Inode { device: metadata.dev(), number: metadata.ino() };
+    (metadata.is_file().then_some(inode), metadata.is_file() && metadata.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn inode(_metadata: &Metadata) -> (Option<Inode>, bool) {
+    (None, false)
 }
 
 /// See [`Attributes`].

@@ -1,6 +1,7 @@
 //! Arguments of the commands for a tree's index.
 
-use super::{CommonArguments, FormatArguments};
+use super::{CommonArguments, FormatArguments, links_values};
+use cipherloom::Links;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -36,6 +37,63 @@ pub struct IndexArguments {
     /// Remember the index's generation in FILE, and refuse to follow one that is older
     #[arg(long, value_name = "FILE")]
     pub anchor: Option<PathBuf>,
+    #[command(flatten)]
+    pub format: FormatArguments,
+    #[command(flatten)]
+    pub common: CommonArguments,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A file is unchanged if its size and time are those that the index of DST lists. Outputs of renamed
+files are renamed, unless --bind-path is given. What is gone from SRC stays in DST without --delete.
+
+Examples:
+  cipherloom sync books sealed --key key.json
+  cipherloom sync books sealed --key key.json --delete --dry-run -v        what would be done
+  cipherloom sync books sealed --key key.json --delete --anchor anchor.json")]
+pub struct SyncArguments {
+    /// The folder to encrypt
+    #[arg(value_name = "SRC")]
+    pub source: PathBuf,
+    /// The encrypted folder; its index is made if there is none
+    #[arg(value_name = "DST")]
+    pub destination: PathBuf,
+    /// Remove from DST what the index lists and SRC has no longer. Nothing is removed if a part of SRC cannot be listed, or what
+    /// --include or --exclude leaves out; an empty SRC is refused
+    #[arg(long)]
+    pub delete: bool,
+    /// Compare the content of files too, by a keyed digest in the index. Without it, a change that keeps size and time is not
+    /// found. Files without a digest are encrypted again; those to encrypt are read twice
+    #[arg(long)]
+    pub checksum: bool,
+    /// Write nothing, and show what would be done; with -v for each file
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Remember the index's generation in FILE, and refuse to follow one that is older
+    #[arg(long, value_name = "FILE")]
+    pub anchor: Option<PathBuf>,
+    /// Take only files whose name (or path, if GLOB has a `/`) matches (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub include: Vec<String>,
+    /// Leave out files and folders that match (repeatable)
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Skip symbolic links, or copy them as links
+    #[arg(long, default_value = "skip", value_name = "skip|copy", value_parser = links_values(), hide_possible_values = true)]
+    pub links: Links,
+    /// Give outputs exactly the permissions of their sources. Without it the umask applies
+    #[arg(long, value_name = "modes", value_parser = ["modes"], hide_possible_values = true)]
+    pub preserve: Option<String>,
+    /// Added to the names of files
+    #[arg(long, value_name = "SUFFIX", default_value = "", hide_default_value = true)]
+    pub suffix: OsString,
+    /// Force every output to stable storage before it gets its name
+    #[arg(long)]
+    pub durable: bool,
+    /// Encrypt even if DST holds files that do not open with the key
+    #[arg(long)]
+    pub allow_mixed_keys: bool,
     #[command(flatten)]
     pub format: FormatArguments,
     #[command(flatten)]

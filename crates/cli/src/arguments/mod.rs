@@ -89,6 +89,8 @@ pub enum Command {
     Verify(Deferred<VerifyArguments>),
     /// Decrypt and encrypt under another key in one pass; no plaintext touches the disk
     Rekey(Deferred<RekeyArguments>),
+    /// Encrypt what is new or changed in a folder, by the encrypted folder's index
+    Sync(Deferred<SyncArguments>),
     /// Make or rebuild the sealed index of an encrypted tree from its files
     Index(Deferred<IndexArguments>),
     /// List what the index of an encrypted tree lists
@@ -179,6 +181,7 @@ impl Command {
             }
             Command::Decrypt(arguments) => arguments.format.decide_format(false, false),
             Command::Verify(arguments) => arguments.format.decide_format(false, false),
+            Command::Sync(arguments) => arguments.format.decide_format(false, false),
             Command::Index(arguments) => arguments.format.decide_format(false, false),
             Command::List(arguments) => arguments.format.decide_format(false, false),
             Command::Rekey(arguments) => {

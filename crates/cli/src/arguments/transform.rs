@@ -268,7 +268,7 @@ pub struct CommonArguments {
     pub verbose: bool,
 }
 
-fn links_values() -> impl TypedValueParser<Value = Links> {
+pub(super) fn links_values() -> impl TypedValueParser<Value = Links> {
     named_values([("skip", Links::Skip), ("copy", Links::Copy), ("copy-all", Links::CopyAll)])
 }
 

@@ -239,7 +239,7 @@ fn leave_out(tree: &mut Tree, job: &Job, observer: &dyn Observer) -> LeftOut {
     for unlisted in &tree.unlisted {
         left_out.failed += 1;
         let outcome = Outcome::Failed(&unlisted.error);
-        observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome });
+        observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome, action: None });
     }
     for entry in std::mem::take(&mut tree.entries) {
         let relative = tree.relative_path(&entry);
@@ -255,7 +255,8 @@ fn leave_out(tree: &mut Tree, job: &Job, observer: &dyn Observer) -> LeftOut {
             Err(error) => Outcome::Failed(error),
         };
         let source = tree.root.join(&relative);
-        observer.ended(&Event { source: &source, output: output.as_deref(), bytes: entry.size, outcome });
+        let output = output.as_deref();
+        observer.ended(&Event { source: &source, output, bytes: entry.size, outcome, action: None });
         match ending {
             Ok(true) => tree.entries.push(entry),
             Ok(false) => left_out.skipped += 1,

@@ -2,8 +2,10 @@
 //! ([`Run::over_tree`]), over stores ([`super::stores`]) or as a single stream ([`super::stream`]).
 
 mod index;
+mod sync;
 
 pub use index::{NOT_LISTED, index, not_a_folder};
+pub use sync::sync;
 
 use super::key_places::{self, NEW_KEY, Secrets};
 use super::keys::NewKey;
@@ -301,7 +303,7 @@ impl<'r> Run<'r> {
     ) -> anyhow::Result<Report> {
         let interrupt = Interrupt::listen();
         self.write_key()?;
-        if self.style() == Style::Verbose {
+        if self.style() == Style::Verbose && self.job.sync_options().is_none() {
             output::print_lines(&plan());
         }
         let report = printer.watch(found, work).inspect_err(|error| {

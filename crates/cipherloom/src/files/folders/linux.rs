@@ -11,14 +11,14 @@ mod temporary;
 
 pub(crate) use temporary::Output;
 
-use super::{Ending, Identity, MadeFolder, Opened, created_mode, settle};
+use super::{Ending, Identity, Looked, MadeFolder, Opened, created_mode, settle};
 use crate::Error;
 use crate::files::existing::{Existing, IfExists};
 use below::{Mounts, Waypoints, open_below};
 use naming::{FileSystem, Naming};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, fstat, mkdirat, openat, readlinkat, renameat, statat,
-    symlinkat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, chmodat, fstat, mkdirat, openat, readlinkat,
+    renameat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::geteuid;
@@ -203,6 +203,20 @@ impl Target {
         self.kind(name).is_some()
     }
 
+    /// What bears this name; `None` if nothing does.
+    pub(crate) fn look(&self, name: &OsStr) -> Option<Looked> {
+        let found = retry_on_intr(|| statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW)).ok()?;
+        let kind = FileType::from_raw_mode(found.st_mode);
+        Some(Looked {
+            is_file: kind == FileType::RegularFile,
+            is_folder: kind == FileType::Directory,
+            len: found.st_size as u64,
+            modified: u32::try_from(found.st_mtime_nsec)
+                .ok()
+                .map(|nanoseconds| (found.st_mtime, nanoseconds)),
+        })
+    }
+
     fn kind(&self, name: &OsStr) -> Option<FileType> {
         let found = statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(FileType::from_raw_mode(found.st_mode))
@@ -263,6 +277,27 @@ impl Target {
     pub(crate) fn remove_file(&self, name: &OsStr) -> Result<(), Error> {
         unlinkat(&self.folder, name, AtFlags::empty())
             .map_err(|errno| Error::io("remove the file", errno.into()))
+    }
+
+    /// Removes the empty folder of this name.
+    pub(crate) fn remove_folder(&self, name: &OsStr) -> Result<(), Error> {
+        unlinkat(&self.folder, name, AtFlags::REMOVEDIR)
+            .map_err(|errno| Error::io("remove the folder", errno.into()))
+    }
+
+    /// Gives a file another name, in this folder or another one, and replaces nothing.
+    pub(crate) fn rename(&self, name: &OsStr, to: &Target, new_name: &OsStr) -> Result<(), Error> {
+        let renamed = match renameat_with(&self.folder, name, &to.folder, new_name, RenameFlags::NOREPLACE) {
+            Err(Errno::NOSYS | Errno::INVAL | Errno::OPNOTSUPP) => match to.is_taken(new_name) {
+                true => Err(Errno::EXIST),
+                false => renameat(&self.folder, name, &to.folder, new_name),
+            },
+            renamed => renamed,
+        };
+        renamed.map_err(|errno| match errno {
+            Errno::EXIST => Error::OutputExists,
+            errno => Error::io("rename the output", errno.into()),
+        })
     }
 
     /// Ends the folder at `relative` below this one (or this one, if that is empty): permissions and time, and if it is

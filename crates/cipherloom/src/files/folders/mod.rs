@@ -18,6 +18,7 @@ pub(crate) use linux::{Output, Source, Target};
 pub(crate) use portable::{Output, Source, Target};
 
 use crate::Error;
+use crate::tree::Moment;
 use crate::tree::{Attributes, Tree};
 use std::fs::{File, Permissions};
 use std::io;
@@ -114,6 +115,15 @@ pub(crate) struct Identity {
     pub(crate) number: u64,
     /// False for a file with several names (hard links).
     pub(crate) is_only_name: bool,
+}
+
+/// What bears a name, as far as its attributes tell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looked {
+    pub(crate) is_file: bool,
+    pub(crate) is_folder: bool,
+    pub(crate) len: u64,
+    pub(crate) modified: Option<Moment>,
 }
 
 /// What a folder of the output gets when all that goes into it is there.

@@ -2,7 +2,7 @@
 //! their final folder and renamed. Each step of a path is looked at just before it is taken, which leaves a moment in
 //! which somebody else may put a link there.
 
-use super::{Ending, Identity, MadeFolder, Opened};
+use super::{Ending, Identity, Looked, MadeFolder, Opened};
 use crate::Error;
 use crate::files::existing::{Existing, IfExists};
 use crate::tree::temporary_name;
@@ -172,6 +172,39 @@ impl Target {
         let mut number = DefaultHasher::new();
         path.hash(&mut number);
         Some(Identity { device: 0, number: number.finish(), is_only_name: true })
+    }
+
+    /// What bears this name; `None` if nothing does.
+    #[cfg_attr(
+        all(target_os = "linux", not(feature = "portable")),
+        allow(dead_code, reason = "only its own tests are compiled then")
+    )]
+    pub(crate) fn look(&self, name: &OsStr) -> Option<Looked> {
+        let found = self.0.join(name).symlink_metadata().ok()?;
+        let modified = crate::tree::attributes(&found).moment();
+        Some(Looked { is_file: found.is_file(), is_folder: found.is_dir(), len: found.len(), modified })
+    }
+
+    /// Removes the empty folder of this name.
+    #[cfg_attr(
+        all(target_os = "linux", not(feature = "portable")),
+        allow(dead_code, reason = "only its own tests are compiled then")
+    )]
+    pub(crate) fn remove_folder(&self, name: &OsStr) -> Result<(), Error> {
+        fs::remove_dir(self.0.join(name)).map_err(|error| Error::io("remove the folder", error))
+    }
+
+    /// Gives a file another name, in this folder or another one. Nothing is replaced that is there before.
+    #[cfg_attr(
+        all(target_os = "linux", not(feature = "portable")),
+        allow(dead_code, reason = "only its own tests are compiled then")
+    )]
+    pub(crate) fn rename(&self, name: &OsStr, to: &Target, new_name: &OsStr) -> Result<(), Error> {
+        if to.is_taken(new_name) {
+            return Err(Error::OutputExists);
+        }
+        fs::rename(self.0.join(name), to.0.join(new_name))
+            .map_err(|error| Error::io("rename the output", error))
     }
 
     fn kind(&self, name: &OsStr) -> Option<fs::FileType> {

@@ -1,16 +1,14 @@
 //! What a tree holds, in the order of an index.
 
-use crate::index::Moment;
 use crate::pipeline::job::{IndexMode, Job};
-use crate::tree::{Attributes, Tree};
+use crate::tree::Tree;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Whose names are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::pipeline) enum Place {
     /// Those of the tree.
     Source,
     /// Those that a job gives to its outputs.
@@ -19,14 +17,14 @@ pub(super) enum Place {
 
 /// A folder, file or link of a tree, by its index there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Item {
+pub(in crate::pipeline) enum Item {
     Folder(u32),
     File(u32),
     Link(u32),
 }
 
 /// All items of a tree but its root, with their paths.
-pub(super) struct Items<'t> {
+pub(in crate::pipeline) struct Items<'t> {
     tree: &'t Tree,
     /// What the names of files get behind them.
     suffix: &'t [u8],
@@ -36,18 +34,22 @@ pub(super) struct Items<'t> {
 }
 
 impl<'t> Items<'t> {
-    pub(super) fn sorted(tree: &'t Tree, job: &'t Job, place: Place) -> Items<'t> {
+    pub(in crate::pipeline) fn sorted(tree: &'t Tree, job: &'t Job, place: Place) -> Items<'t> {
         let suffix = if place == Place::Output { job.suffix.as_encoded_bytes() } else { &[] };
         let folders: Vec<Vec<u8>> = tree.directories.iter().map(|folder| bytes_of(&folder.path)).collect();
         let mut by_path: Vec<usize> = (0..folders.len()).collect();
         by_path.sort_unstable_by_key(|folder| &folders[*folder]);
         let ranks: HashMap<&[u8], usize> =
             by_path.iter().enumerate().map(|(rank, folder)| (&*folders[*folder], rank)).collect();
-        let rank_of = |folder: u32| ranks[&*folders[folder as usize]];
+        let known = |folder: &[u8]| ranks.get(folder).copied().unwrap_or(0);
+        // By folder, where it and the one above it are among all of them.
+        let places: Vec<(usize, usize)> =
+            folders.iter().map(|folder| (known(folder), known(crate::index::split(folder).0))).collect();
+        let rank_of = |folder: u32| places[folder as usize].0;
         let key = |item: &Item| match *item {
             Item::Folder(folder) => {
-                let (parent, name) = crate::index::split(&folders[folder as usize]);
-                (ranks.get(parent).copied().unwrap_or(0), name, &[][..])
+                let (_, name) = crate::index::split(&folders[folder as usize]);
+                (places[folder as usize].1, name, &[][..])
             }
             Item::File(file) => {
                 let entry = &tree.entries[file as usize];
@@ -72,12 +74,13 @@ impl<'t> Items<'t> {
             None => {
                 sorted.extend(count(folders.len()).skip(1).map(Item::Folder));
                 sorted.extend(count(tree.links.len()).map(Item::Link));
-                sorted.sort_unstable_by(order);
+                // A part of a tree is in this order already, but for its folders.
+                sorted.sort_by(order);
             }
             // A store has neither links nor folders.
             Some(IndexMode::Check { .. } | IndexMode::Carry) => sorted.sort_unstable_by(order),
             // A copy of the tree in a file system has the folders that its files need.
-            Some(IndexMode::Update | IndexMode::Rebuild { .. }) => {
+            Some(IndexMode::Update | IndexMode::Rebuild { .. } | IndexMode::Sync(_)) => {
                 let needed = folders_with_files(tree);
                 let is_needed = |folder: &u32| needed.contains(&*tree.directories[*folder as usize].path);
                 sorted.extend(count(folders.len()).skip(1).filter(is_needed).map(Item::Folder));
@@ -131,38 +134,10 @@ fn folders_with_files(tree: &Tree) -> HashSet<&Path> {
 }
 
 /// A relative path with `/` between its names, on every system.
-pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
+pub(in crate::pipeline) fn bytes_of(path: &Path) -> Vec<u8> {
     let names = path.components().filter_map(|component| match component {
         Component::Normal(name) => Some(name.as_encoded_bytes()),
         _ => None,
     });
     names.collect::<Vec<_>>().join(&b'/')
-}
-
-/// The permission bits of a file or folder.
-#[cfg(unix)]
-pub(super) fn mode(attributes: &Attributes) -> u32 {
-    std::os::unix::fs::PermissionsExt::mode(&attributes.permissions) & 0o7777
-}
-
-/// What comes nearest to the permission bits of a file or folder.
-#[cfg(not(unix))]
-pub(super) fn mode(attributes: &Attributes) -> u32 {
-    if attributes.permissions.readonly() { 0o444 } else { 0o644 }
-}
-
-/// When a file or folder was changed.
-pub(super) fn moment(attributes: &Attributes) -> Option<Moment> {
-    let modified: SystemTime = attributes.modified?;
-    match modified.duration_since(UNIX_EPOCH) {
-        Ok(since) => Some((i64::try_from(since.as_secs()).ok()?, since.subsec_nanos())),
-        Err(before) => {
-            let before = before.duration();
-            let seconds = -i64::try_from(before.as_secs()).ok()?;
-            match before.subsec_nanos() {
-                0 => Some((seconds, 0)),
-                nanoseconds => Some((seconds - 1, 1_000_000_000 - nanoseconds)),
-            }
-        }
-    }
 }

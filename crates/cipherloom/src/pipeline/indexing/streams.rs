@@ -41,7 +41,7 @@ impl StreamEnds {
     }
 
     /// The ends of a file of `len` bytes.
-    pub(super) fn read(file: &File, len: u64) -> Result<StreamEnds, Error> {
+    pub(in crate::pipeline) fn read(file: &File, len: u64) -> Result<StreamEnds, Error> {
         let (mut begin, mut end) = ([0; StreamEnds::BEGIN], [0; StreamEnds::END]);
         let begin = &mut begin[..len.min(StreamEnds::BEGIN as u64) as usize];
         let end = &mut end[..len.min(StreamEnds::END as u64) as usize];

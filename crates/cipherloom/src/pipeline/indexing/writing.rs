@@ -1,10 +1,12 @@
 //! What a run writes into an index: the entries of what it has seen, between those that the index listed before.
 
-use super::items::{Item, Items, mode, moment};
+use super::items::{Item, Items};
 use super::{Seen, read_link};
 use crate::Error;
 use crate::error::IndexFault;
-use crate::index::{Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, path_of, split};
+use crate::index::{
+    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, path_of, split,
+};
 use crate::pipeline::destination::OutputTree;
 use crate::pipeline::job::{Job, Links};
 use crate::tree::Tree;
@@ -20,6 +22,8 @@ pub(super) struct Written<'w> {
     pub(super) root: &'w Path,
     pub(super) outputs: Option<&'w OutputTree>,
     pub(super) seen: &'w [OnceLock<Seen>],
+    /// By entry, digests that a synchronization computed; empty if none were.
+    pub(super) digests: &'w [Option<ContentDigest>],
     /// Reports what is not as it should be.
     pub(super) report: &'w dyn Fn(&Path, &Error),
 }
@@ -113,13 +117,15 @@ impl Written<'_> {
             ciphertext_len: format.layout().ciphertext_len(file.size),
             identity: seen.identity,
             key_id: seen.key_id,
+            // It is of the key before.
+            digest: None,
             ..file
         });
         Some((IndexEntry { path: listed.path, kind }, seen.found.is_some()))
     }
 
     /// The entry of an item at `path`, and whether it is a file that this run found and did not make; `None` if there is none.
-    fn entry(&self, item: Item, path: Vec<u8>) -> Result<Option<(IndexEntry, bool)>, Error> {
+    pub(super) fn entry(&self, item: Item, path: Vec<u8>) -> Result<Option<(IndexEntry, bool)>, Error> {
         let mut is_found = false;
         let kind = match item {
             // Something else may have its name.
@@ -128,7 +134,7 @@ impl Written<'_> {
             }
             Item::Folder(folder) => {
                 let attributes = &self.tree.directories[folder as usize].attributes;
-                IndexKind::Folder { mode: mode(attributes), modified: moment(attributes) }
+                IndexKind::Folder { mode: attributes.mode(), modified: attributes.moment() }
             }
             Item::Link(link) => match self.made_link(link) {
                 Some(target) => IndexKind::Link { target: target.into_os_string().into_encoded_bytes() },
@@ -163,20 +169,16 @@ impl Written<'_> {
             }
             (None, None) => return Err(Error::internal("a file of an index without a format")),
         };
-        let suffix = job.suffix.as_encoded_bytes();
         Ok(IndexFile {
-            // A name that has nothing in front of the suffix is its own plaintext's.
-            plaintext: path
-                .strip_suffix(suffix)
-                .filter(|_| job.has_plaintext_name(path))
-                .unwrap_or(path)
-                .to_vec(),
+            plaintext: job.plaintext_path(path).to_vec(),
             size,
             ciphertext_len,
-            mode: mode(attributes),
-            modified: moment(attributes),
+            mode: attributes.mode(),
+            modified: attributes.moment(),
             identity: seen.identity,
             key_id: seen.key_id,
+            inode: attributes.inode.filter(|_| seen.found.is_none()),
+            digest: self.digests.get(entry as usize).copied().flatten(),
         })
     }
 }

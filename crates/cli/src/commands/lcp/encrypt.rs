@@ -159,8 +159,14 @@ impl<'p> Verdicts<'p> {
     /// A book has ended.
     pub fn add(&self, event: Event<'_>) {
         let Event { source, output, bytes, outcome } = event;
-        let line =
-            |event, end| Line { event, source: JsonPath(source), output: output.map(JsonPath), bytes, end };
+        let line = |event, end| Line {
+            event,
+            source: JsonPath(source),
+            output: output.map(JsonPath),
+            bytes,
+            action: None,
+            end,
+        };
         match outcome {
             Outcome::Done(Protected { record, encrypted, clear, .. }) => {
                 let done = Done {

@@ -78,7 +78,7 @@ impl Run<'_> {
             // The outputs make the encrypted tree.
             (_, Some(Location::Store(_)), IndexMode::Update) => true,
             (Source::Tree(_), Some(Location::Store(_)), _) => false,
-            (Source::Listing(_), _, IndexMode::Update | IndexMode::Carry) => false,
+            (Source::Listing(_), _, IndexMode::Update | IndexMode::Carry | IndexMode::Sync(_)) => false,
             (Source::Listing(_), ..) => true,
         };
         if !(has_place && matches!(self.source.kind(), SourceKind::Folder | SourceKind::Several)) {
@@ -87,7 +87,7 @@ impl Run<'_> {
         if !formats_of(&self.job).all(|format| format.key_id().is_some()) {
             return Err(usage("an index is sealed with a keyset", "use --format tink"));
         }
-        let selects = matches!(mode, IndexMode::Check { .. } | IndexMode::Carry);
+        let selects = matches!(mode, IndexMode::Check { .. } | IndexMode::Carry | IndexMode::Sync(_));
         if selects && (tree.names_files() || self.source.kind() == SourceKind::Several) {
             return Err(usage(
                 "an index is compared with a whole folder",
@@ -173,7 +173,9 @@ impl Run<'_> {
         match self.job.index.as_ref()?.mode {
             IndexMode::Rebuild { .. } => Some("indexed"),
             IndexMode::Check { quick: true } => Some("compared"),
-            IndexMode::Check { quick: false } | IndexMode::Update | IndexMode::Carry => None,
+            IndexMode::Check { quick: false } | IndexMode::Update | IndexMode::Carry | IndexMode::Sync(_) => {
+                None
+            }
         }
     }
 }

@@ -1,0 +1,223 @@
+//! Brings an encrypted tree and its index up to date with its source.
+//!
+//! ```text
+//! source ┐                 ┌─> obstacles removed
+//! index  ┼─> comparison ───┼─> rounds: folders, renames, encryption, [last: links, removal] ─> generation of the index
+//! outputs┘                 └─> nothing to do: nothing is written
+//! ```
+//!
+//! A round encrypts a bounded number of files and bytes, and ends with a generation of the index, so that a run that is killed
+//! repeats at most one round. What is removed or renamed is so before the generation that says it: after a crash, the index lists
+//! something that is missing, or that is found under its new name, and never leaves out something that is there.
+
+mod comparison;
+mod content;
+mod outputs;
+mod removal;
+mod rounds;
+mod settled;
+mod subset;
+#[cfg(test)]
+mod tests;
+
+use super::destination;
+use super::indexing::{StreamEnds, bytes_of, report_of};
+use super::job::{IndexUse, Job, SyncOptions};
+use super::tally::Tally;
+use super::worker::TreeEntries;
+use crate::Error;
+use crate::error::IndexFault;
+use crate::files::{IfExists, open_file_below};
+use crate::format::Format;
+use crate::index::{Anchor, Index, IndexFile, path_of};
+use crate::machine::Machine;
+use crate::report::{Action, Event, Observer, Outcome, Report, SyncReport};
+use crate::tree::Tree;
+use comparison::Comparison;
+use rounds::Rounds;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// A run's subject.
+struct Sync<'s> {
+    tree: &'s Tree,
+    job: &'s Job,
+    options: SyncOptions,
+    /// The encrypted tree.
+    root: &'s Path,
+    format: &'s Format,
+    anchor: Option<&'s Path>,
+    machine: &'s Machine,
+    threads: Option<NonZeroUsize>,
+    observer: &'s dyn Observer,
+    /// For what is no entry of a round.
+    tally: &'s Tally<'s, u32>,
+    counts: Mutex<SyncReport>,
+}
+
+/// Carries out a job of [`IndexMode::Sync`](super::IndexMode::Sync) for `tree`. Each round is planned for `machine`. A run that is
+/// stopped writes the index for what is complete.
+///
+/// # Errors
+/// As [`super::run`]; [`Error::Index`] if the index cannot be used, or everything would be removed.
+pub fn sync(
+    tree: &Tree,
+    job: &Job,
+    machine: &Machine,
+    threads: Option<NonZeroUsize>,
+    observer: &dyn Observer,
+) -> Result<Report, Error> {
+    let start = Instant::now();
+    let unsupported = |needed| Error::from(IndexFault::Unsupported(needed));
+    let job = &Job { if_exists: IfExists::Overwrite, ..job.clone() };
+    let (Some(options), Some(root), Some(format)) =
+        (job.sync_options(), job.destination.as_deref(), job.work.sealing())
+    else {
+        return Err(unsupported("a job that encrypts"));
+    };
+    if format.key_id().is_none() {
+        return Err(unsupported("a keyset"));
+    }
+    if tree.is_single_file || tree.is_several {
+        return Err(unsupported("one folder as source"));
+    }
+    destination::refuse_contradictions(tree, job)?;
+    if options.delete && tree.entries.is_empty() && tree.links.is_empty() && tree.directories.len() == 1 {
+        return Err(Error::from(IndexFault::EmptySource).at(&tree.root));
+    }
+    let entries = TreeEntries { tree, job };
+    let tally = Tally::new(&entries, observer);
+    for unlisted in &tree.unlisted {
+        tally.fail_other(&unlisted.path, None, &unlisted.error);
+    }
+    let anchor = job.index.as_ref().and_then(|IndexUse { anchor, .. }| anchor.as_deref());
+    let counts = Mutex::default();
+    let run =
+        Sync { tree, job, options, root, format, anchor, machine, threads, observer, tally: &tally, counts };
+    let mut report = if options.dry_run { run.foresee()? } else { Rounds::carry_out(&run)? };
+    report.add(&tally.report(0));
+    let counts = run.counts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(Report { sync: Some(counts), seconds: start.elapsed().as_secs_f64(), ..report })
+}
+
+impl Sync<'_> {
+    /// Reports what would be done.
+    fn foresee(&self) -> Result<Report, Error> {
+        let index = if self.root.is_dir() { Index::open(self.root, self.format)? } else { None };
+        if let Some(anchor) = self.anchor {
+            Anchor::read(anchor)?.check(index.as_ref())?;
+        }
+        let comparison = Comparison::of(self, index.as_ref())?;
+        let deletes = self.deletes();
+        self.begin_counts(&comparison);
+        for due in &comparison.due {
+            self.done(due.action, Some(due.entry), &output_path(self.tree, self.job, due.entry));
+        }
+        for kept in &comparison.renames {
+            self.done(Action::Renamed, Some(kept.entry), &output_path(self.tree, self.job, kept.entry));
+        }
+        for kept in &comparison.modes {
+            self.done(Action::Mode, Some(kept.entry), &kept.path);
+        }
+        for (link, action) in &comparison.links {
+            let link = &self.tree.links[*link as usize];
+            let folder = &self.tree.directories[link.directory as usize].path;
+            self.done(*action, None, &bytes_of(&folder.join(&link.name)));
+        }
+        for gone in comparison.gone.iter().filter(|_| deletes) {
+            self.done(Action::Removed, None, &gone.path);
+        }
+        let index = index.map(|index| report_of(index.root()));
+        Ok(Report { index, ..Report::default() })
+    }
+
+    /// Whether what is gone is removed: what could not be listed may be there.
+    fn deletes(&self) -> bool {
+        self.options.delete && self.tree.unlisted.is_empty()
+    }
+
+    /// Counts what is left as it is.
+    fn begin_counts(&self, comparison: &Comparison) {
+        let mut counts = crate::engine::lock(&self.counts);
+        counts.unchanged = comparison.unchanged;
+        if !self.deletes() {
+            counts.gone = comparison.gone.len() as u64;
+        }
+    }
+
+    fn count(&self, action: Action) {
+        crate::engine::lock(&self.counts).count(action);
+    }
+
+    /// Counts and reports what is no entry of a round. `path`: the output's.
+    fn done(&self, action: Action, entry: Option<u32>, path: &[u8]) {
+        self.count(action);
+        if !self.observer.wants_every_event() {
+            return;
+        }
+        let (source, output) = self.paths(path);
+        let bytes = entry.map_or(0, |entry| self.tree.entries[entry as usize].size);
+        let outcome = Outcome::Done { output_bytes: 0 };
+        self.observer.ended(&Event {
+            source: &source,
+            output: Some(&output),
+            bytes,
+            outcome,
+            action: Some(action),
+        });
+    }
+
+    /// Counts and reports what failed outside of a round. `path`: the output's.
+    fn fail(&self, path: &[u8], error: &Error) {
+        let (source, output) = self.paths(path);
+        match error {
+            Error::Index(_) => self.tally.fail_other(&output, None, error),
+            _ => self.tally.fail_other(&source, Some(&output), error),
+        }
+    }
+
+    fn paths(&self, path: &[u8]) -> (PathBuf, PathBuf) {
+        let of = |path: &[u8]| path_of(path).unwrap_or_default();
+        (self.tree.root.join(of(self.job.plaintext_path(path))), self.root.join(of(path)))
+    }
+
+    /// Whether the file at `path` in the encrypted tree is the stream that the index lists.
+    fn is_listed_stream(&self, path: &[u8], listed: &IndexFile) -> bool {
+        let check = || -> Result<bool, Error> {
+            let file = open_file_below(self.root, &path_of(path)?)?;
+            let found = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
+            Ok(found.is_file()
+                && found.len() == listed.ciphertext_len
+                && StreamEnds::read(&file, found.len())?.identity()? == listed.identity)
+        };
+        check().unwrap_or(false)
+    }
+
+    /// Whether a key opens the file at `path` below `root` as a stream that binds no path.
+    fn opens_without_path(&self, root: &Path, path: &[u8]) -> bool {
+        let opened = path_of(path)
+            .and_then(|path| open_file_below(root, &path))
+            .and_then(|file| super::indexing::stream_key(self.job, &file, b""));
+        matches!(opened, Ok(Some(_)))
+    }
+
+    fn thread_count(&self) -> usize {
+        self.threads.map_or_else(
+            || std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            NonZeroUsize::get,
+        )
+    }
+
+    fn check_stopped(&self) -> Result<(), Error> {
+        if self.observer.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
+    }
+}
+
+/// Where an entry's output is, with `/` between names.
+fn output_path(tree: &Tree, job: &Job, entry: u32) -> Vec<u8> {
+    let mut path = bytes_of(&tree.relative_path(&tree.entries[entry as usize]));
+    path.extend_from_slice(job.suffix.as_encoded_bytes());
+    path
+}

@@ -1,0 +1,154 @@
+//! Carries out what a comparison found, in rounds that each end with a generation of the index.
+
+use super::Sync;
+use super::comparison::{Comparison, Gone, Kept};
+use super::removal::remove;
+use super::subset::{Folders, Subset};
+use crate::Error;
+use crate::engine::Workers;
+use crate::index::{FOLDER, IndexEntry, IndexWriter, Replacing};
+use crate::pipeline::destination::{self, MadeRoot};
+use crate::pipeline::indexing::{Edits, Indexing, Round, bytes_of, read_link, report_of};
+use crate::pipeline::tally::Tally;
+use crate::pipeline::{links, work_through};
+use crate::report::{Observer, Report};
+use std::collections::HashSet;
+use std::path::Path;
+
+/// The most files and bytes of a round. What its generation costs grows with the index: about a second for a million entries.
+const ROUND_FILES: usize = if cfg!(test) { 3 } else { 1 << 18 };
+const ROUND_BYTES: u64 = 16 << 30;
+
+/// Rounds over what a comparison found.
+pub(super) struct Rounds<'s> {
+    sync: &'s Sync<'s>,
+    made: MadeRoot,
+    folders: Folders,
+    report: Report,
+}
+
+/// What the last round does beside encryption.
+struct Last {
+    gone: Vec<Gone>,
+    /// Folders with something in them that stays.
+    holds: HashSet<Vec<u8>>,
+}
+
+impl<'s> Rounds<'s> {
+    pub(super) fn carry_out(sync: &'s Sync<'s>) -> Result<Report, Error> {
+        let Sync { tree, job, root, format, anchor, .. } = *sync;
+        let missing = || Error::internal("a synchronization without a destination");
+        let made = MadeRoot::of(tree, job)?.ok_or_else(missing)?;
+        let suffix = job.suffix.as_encoded_bytes();
+        let writer = IndexWriter::begin(root, format, suffix, Replacing::Opened, anchor)?;
+        let comparison = match Comparison::of(sync, writer.previous()) {
+            Err(Error::Stopped) => return Ok(Report::default()),
+            comparison => comparison?,
+        };
+        sync.begin_counts(&comparison);
+        if comparison.is_empty(sync.deletes()) && writer.previous().is_some() {
+            let index = writer.keep()?.map(|root| report_of(&root));
+            return Ok(Report { index, ..Report::default() });
+        }
+        let folders = Folders::of(sync, &comparison)?;
+        let mut rounds = Rounds { sync, made, folders, report: Report::default() };
+        if let Err(error) = rounds.run(comparison, writer) {
+            // What was done is to be reported too.
+            if rounds.report == Report::default() {
+                return Err(error);
+            }
+            let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
+            sync.tally.fail_other(&path, None, error.without_path());
+        }
+        Ok(rounds.report)
+    }
+
+    fn run(&mut self, comparison: Comparison, mut writer: IndexWriter) -> Result<(), Error> {
+        let Sync { tree, .. } = *self.sync;
+        let Comparison { due, links, renames, modes, gone, holds_excluded: mut holds, .. } = comparison;
+        let deletes = self.sync.deletes();
+        let (obstacles, gone): (Vec<Gone>, Vec<Gone>) =
+            gone.into_iter().filter(|_| deletes).partition(|gone| gone.is_in_the_way);
+        let mut edits = Edits::default();
+        remove(self.sync, obstacles, &mut holds, &mut edits.dropped);
+        let mut first = Some((renames, modes, edits));
+        let mut last = Some(Last { gone, holds });
+        let mut rest = &due[..];
+        loop {
+            let mut bytes = 0_u64;
+            let taken = rest.iter().take(ROUND_FILES).take_while(|due| {
+                let begun = bytes;
+                bytes = bytes.saturating_add(tree.entries[due.entry as usize].size);
+                begun < ROUND_BYTES
+            });
+            let (due, later) = rest.split_at(taken.count());
+            rest = later;
+            let is_last = rest.is_empty();
+            let links = if is_last { &links[..] } else { &[] };
+            let subset = Subset::of(self.sync, &self.folders, due, links, first.is_some() || is_last);
+            let mut edits = Edits::default();
+            let (renames, modes, begun) = first.take().unwrap_or_default();
+            edits.dropped = begun.dropped;
+            let last = if is_last { last.take() } else { None };
+            match self.round(&subset, writer, (renames, modes), edits, last)? {
+                Some(next) => writer = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Encrypts a subset of the source, and lists it. Returns the writer of the next generation, unless this was the last one.
+    fn round(
+        &mut self,
+        subset: &Subset,
+        writer: IndexWriter,
+        (renames, modes): (Vec<Kept>, Vec<Kept>),
+        mut edits: Edits,
+        last: Option<Last>,
+    ) -> Result<Option<IndexWriter>, Error> {
+        let (sync, tree) = (self.sync, &subset.tree);
+        let Sync { job, root, .. } = *sync;
+        let plan = job.plan(tree, sync.machine, sync.threads);
+        let workers = Workers::new(plan.threads, sync.observer);
+        let entries = subset.entries(job);
+        let tally = Tally::new(&entries, &workers);
+        let outputs = destination::prepare_below(&self.made, tree, job, &tally)?;
+        sync.rename_all(renames, &mut edits);
+        sync.set_modes(modes, &mut edits);
+        edits.entries.sort_by(IndexEntry::order);
+        let round = Round { is_unlisted: &subset.is_unlisted, digests: &subset.digests };
+        let indexing = Indexing::for_round(tree, job, root, writer, round);
+        let all_ended = work_through(tree, &plan, job, Some(&outputs), Some(&indexing), &tally, &workers);
+        for (entry, action) in (0..).zip(&subset.actions) {
+            if indexing.is_written(entry) {
+                sync.count(*action);
+            }
+        }
+        let is_stopped = tally.is_stopped();
+        let is_last = last.is_some() || is_stopped;
+        let mut copied = 0;
+        if let Some(Last { gone, mut holds }) = last.filter(|_| !is_stopped) {
+            copied = links::copy_links(tree, job, Some(&outputs), &tally);
+            for (link, action) in (0..).zip(&subset.link_actions) {
+                let is_made = read_link(root, tree, link)
+                    .is_ok_and(|found| read_link(&tree.root, tree, link).is_ok_and(|wanted| wanted == found));
+                if is_made {
+                    let link = &tree.links[link as usize];
+                    let folder = &tree.directories[link.directory as usize].path;
+                    sync.done(*action, None, &bytes_of(&folder.join(&link.name)));
+                }
+            }
+            remove(sync, gone, &mut holds, &mut edits.dropped);
+        }
+        let written = indexing.list_round(&outputs, &tally, edits).and_then(|writer| match is_last {
+            true => writer.finish().map(|root| (None, Some(report_of(&root)))),
+            false => writer.go_on(job.suffix.as_encoded_bytes()).map(|next| (Some(next), None)),
+        });
+        // Only now, since the root may become read-only.
+        destination::finish(tree, job, &outputs, &tally);
+        let index = written.as_ref().ok().and_then(|(_, index)| *index);
+        self.report.add(&Report { links: copied, index, ..tally.report(tree.entries.len() as u64) });
+        all_ended?;
+        written.map(|(next, _)| next)
+    }
+}

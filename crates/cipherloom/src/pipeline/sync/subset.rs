@@ -1,0 +1,133 @@
+//! The part of a source that a round processes, as a tree of its own.
+
+use super::Sync;
+use super::comparison::{Comparison, Due};
+use crate::Error;
+use crate::index::{ContentDigest, path_of, split};
+use crate::pipeline::job::Job;
+use crate::pipeline::tally::Entries;
+use crate::pipeline::worker::TreeEntries;
+use crate::report::Action;
+use crate::tree::{Dropped, Link, PassedOver, Tree};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The folders of a source.
+pub(super) struct Folders {
+    /// By folder, the one above.
+    parents: Vec<u32>,
+    /// Those that get new attributes, or new names in them without a file of a round.
+    touched: Vec<u32>,
+}
+
+impl Folders {
+    pub(super) fn of(sync: &Sync<'_>, comparison: &Comparison) -> Result<Folders, Error> {
+        let directories = &sync.tree.directories;
+        let by_path: HashMap<&Path, u32> =
+            directories.iter().zip(0..).map(|(directory, index)| (&*directory.path, index)).collect();
+        let parent = |path: &Path| path.parent().and_then(|above| by_path.get(above)).copied().unwrap_or(0);
+        let parents = directories.iter().map(|directory| parent(&directory.path)).collect();
+        let mut touched = comparison.folders.clone();
+        touched.extend(comparison.links.iter().map(|(link, _)| sync.tree.links[*link as usize].directory));
+        touched
+            .extend(comparison.renames.iter().map(|kept| sync.tree.entries[kept.entry as usize].directory));
+        let gone = comparison.gone.iter().filter(|_| sync.deletes()).map(|gone| &gone.path);
+        for path in gone.chain(comparison.renames.iter().map(|kept| &kept.path)) {
+            touched.extend(by_path.get(&*path_of(split(path).0)?));
+        }
+        Ok(Folders { parents, touched })
+    }
+}
+
+/// A part of a source.
+pub(super) struct Subset {
+    pub(super) tree: Tree,
+    /// By entry, why it is encrypted.
+    pub(super) actions: Vec<Action>,
+    /// By entry, whether the index lists none of its name.
+    pub(super) is_unlisted: Vec<bool>,
+    /// By entry, the digest of its content, if it is compared.
+    pub(super) digests: Vec<Option<ContentDigest>>,
+    /// By link, why it is made.
+    pub(super) link_actions: Vec<Action>,
+}
+
+impl Subset {
+    /// These files and links, with the folders around them. `with_touched`: and those that are touched otherwise.
+    pub(super) fn of(
+        sync: &Sync<'_>,
+        folders: &Folders,
+        due: &[Due],
+        links: &[(u32, Action)],
+        with_touched: bool,
+    ) -> Subset {
+        let Sync { tree, .. } = *sync;
+        let mut is_needed = vec![false; tree.directories.len()];
+        is_needed[0] = true;
+        let files = due.iter().map(|due| tree.entries[due.entry as usize].directory);
+        let links_in = links.iter().map(|(link, _)| tree.links[*link as usize].directory);
+        let touched = folders.touched.iter().copied().filter(|_| with_touched);
+        for mut folder in files.chain(links_in).chain(touched) {
+            while !std::mem::replace(&mut is_needed[folder as usize], true) {
+                folder = folders.parents[folder as usize];
+            }
+        }
+        let mut numbers = vec![0; tree.directories.len()];
+        let mut directories = Vec::new();
+        for (index, directory) in tree.directories.iter().enumerate().filter(|(index, _)| is_needed[*index]) {
+            numbers[index] = directories.len() as u32;
+            directories.push(directory.clone());
+        }
+        let entries = due.iter().map(|due| {
+            let mut entry = tree.entries[due.entry as usize].clone();
+            entry.directory = numbers[entry.directory as usize];
+            entry
+        });
+        let made_links = links.iter().map(|(link, _)| {
+            let Link { directory, name } = &tree.links[*link as usize];
+            Link { directory: numbers[*directory as usize], name: name.clone() }
+        });
+        let tree = Tree {
+            root: tree.root.clone(),
+            directories,
+            entries: entries.collect(),
+            links: made_links.collect(),
+            passed_over: PassedOver::default(),
+            dropped: Dropped::default(),
+            unlisted: Vec::new(),
+            is_single_file: false,
+            is_several: false,
+        };
+        Subset {
+            tree,
+            actions: due.iter().map(|due| due.action).collect(),
+            is_unlisted: due.iter().map(|due| due.action == Action::New).collect(),
+            digests: due.iter().map(|due| due.digest).collect(),
+            link_actions: links.iter().map(|(_, action)| *action).collect(),
+        }
+    }
+
+    /// The entries, for a tally.
+    pub(super) fn entries<'s>(&'s self, job: &'s Job) -> impl Entries<u32> + 's {
+        SubsetEntries { subset: self, entries: TreeEntries { tree: &self.tree, job } }
+    }
+}
+
+struct SubsetEntries<'s> {
+    subset: &'s Subset,
+    entries: TreeEntries<'s>,
+}
+
+impl Entries<u32> for SubsetEntries<'_> {
+    fn size(&self, entry: &u32) -> u64 {
+        self.entries.size(entry)
+    }
+
+    fn paths(&self, entry: &u32) -> (PathBuf, Option<PathBuf>) {
+        self.entries.paths(entry)
+    }
+
+    fn action(&self, entry: &u32) -> Option<Action> {
+        Some(self.subset.actions[*entry as usize])
+    }
+}
