@@ -1,0 +1,136 @@
+"""A synchronization that is killed, or finds the disk full, loses nothing, and the next one makes it right."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+import tool
+
+SYNC = ("sync", "tree", "sealed", "--key", "key.json", "--delete", "--threads", "1")
+
+
+def build(folder):
+    """A tree and its encrypted twin, and edits of each kind."""
+    tree = folder / "tree"
+    for name in ("a/changed", "a/renamed", "b/removed", "c/kept", "kind"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_bytes(name.encode() * 10)
+        os.utime(tree / name, ns=(0, 1_000_000_000_000_000_000))
+    tool.keygen(folder / "key.json")
+    tool.run(*SYNC, cwd=folder)
+    (tree / "a/changed").write_bytes(b"a newer version")
+    (tree / "a/new").write_bytes(b"new")
+    (tree / "d").mkdir()
+    (tree / "a/renamed").rename(tree / "d/renamed")
+    shutil.rmtree(tree / "b")
+    (tree / "kind").unlink()
+    (tree / "kind").mkdir()
+    (tree / "kind/file").write_bytes(b"in a folder now")
+
+
+def contents(root):
+    return {
+        os.fspath(path.relative_to(root)): path.read_bytes() if path.is_file() else None
+        for path in root.rglob("*")
+        if ".cipherloom" not in path.parts
+    }
+
+
+def opened(folder):
+    shutil.rmtree(folder / "opened", ignore_errors=True)
+    tool.run("decrypt", "sealed", "opened", "--key", "key.json", cwd=folder)
+    return contents(folder / "opened")
+
+
+def check_after(folder, older):
+    """Right after the kill no version is lost; after the next run all is as in the source."""
+    found = {name: content for name, content in opened(folder).items() if content is not None}
+    newer = contents(folder / "tree")
+    for name, content in found.items():
+        assert content in (older.get(name), newer.get(name)), name
+    # What is in the source still, under whatever name, is among the outputs, in one version or the other.
+    for name in ("c/kept", "a/changed"):
+        assert name in found
+    assert older["a/renamed"] in found.values()
+    tool.run(*SYNC, cwd=folder)
+    tool.run("verify", "sealed", "--key", "key.json", cwd=folder)
+    assert opened(folder) == newer
+    leftovers = [path for path in (folder / "sealed").rglob(".cipherloom-*")]
+    assert not leftovers
+
+
+def restore(folder, template):
+    """The encrypted tree before the run."""
+    shutil.rmtree(folder / "sealed", ignore_errors=True)
+    subprocess.run(["cp", "-a", template, folder / "sealed"], check=True)
+
+
+CALLS = ",".join(
+    "openat openat2 mkdirat mkdir linkat renameat renameat2 rename unlinkat unlink rmdir pwrite64 write fsync fdatasync"
+    " ftruncate fchmod chmod utimensat flock pread64 statx newfstatat getdents64 close".split()
+)
+
+
+def test_killed_at_every_system_call(tmp_path):
+    build(tmp_path)
+    template = tmp_path / "template"
+    (tmp_path / "sealed").rename(template)
+    restore(tmp_path, template)
+    older = {name: content for name, content in opened(tmp_path).items() if content is not None}
+    log = tmp_path / "calls"
+    traced = ["strace", "-f", "-qq", "-o", log, "-e", f"trace={CALLS}"]
+    command = [tool.COMMAND, *SYNC]
+    subprocess.run([*traced, *command], cwd=tmp_path, check=True, stdin=subprocess.DEVNULL, timeout=120)
+    counts = {}
+    for line in log.read_text(errors="replace").splitlines():
+        call = re.match(r"\d+\s+(\w+)\(", line)
+        if call:
+            counts[call[1]] = counts.get(call[1], 0) + 1
+    changing = ("linkat", "rename", "unlink", "mkdir", "rmdir", "write", "sync", "chmod", "utimensat")
+    killed = 0
+    for call, count in counts.items():
+        # Between two of those that change nothing there is no other state than around them.
+        numbers = range(1, count + 1)
+        if not tool.IS_LONG and not any(word in call for word in changing):
+            numbers = range(1, count + 1, max(1, count // 3))
+        for number in numbers:
+            restore(tmp_path, template)
+            inject = ["-e", f"inject={call}:signal=KILL:when={number}"]
+            done = subprocess.run(
+                [*traced, *inject, *command],
+                cwd=tmp_path,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=120,
+            )
+            killed += done.returncode != 0
+            check_after(tmp_path, older)
+    assert killed > 40
+
+
+def test_full_disk(tmp_path):
+    """What does not fit is reported, and what was there before stays."""
+    build(tmp_path)
+    disk, kept = tmp_path / "disk", tmp_path / "kept"
+    (tmp_path / "sealed").rename(kept)
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", disk], check=True)
+    try:
+        subprocess.run(["cp", "-a", kept, disk / "sealed"], check=True)
+        (tmp_path / "sealed").symlink_to(disk / "sealed")
+        older = {name: content for name, content in opened(tmp_path).items() if content is not None}
+        large = tmp_path / "tree/large"
+        large.write_bytes(os.urandom(1 << 20))
+        done = subprocess.run(
+            [tool.COMMAND, *SYNC], cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL, timeout=120, check=False
+        )
+        assert done.returncode in (tool.FAILED, tool.PARTIAL)
+        assert b"No space left" in done.stderr
+        large.unlink()
+        check_after(tmp_path, older)
+    finally:
+        subprocess.run(["umount", disk], check=True)
