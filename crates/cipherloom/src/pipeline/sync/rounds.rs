@@ -15,7 +15,7 @@ use crate::report::{Observer, Report};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// The most files and bytes of a round. What its generation costs grows with the index: about a second for a million entries.
+/// The most files and bytes of a round. What its generation costs grows with the whole index, so small rounds would cost more.
 const ROUND_FILES: usize = if cfg!(test) { 3 } else { 1 << 18 };
 const ROUND_BYTES: u64 = 16 << 30;
 
