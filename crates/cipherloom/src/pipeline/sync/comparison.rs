@@ -325,11 +325,17 @@ impl Comparing<'_> {
             };
             let (gone, new_path) = (&self.result.gone[at], output_path(tree, job, due.entry));
             let IndexKind::File(listed) = &gone.kind else { return true };
+            // One without a digest counts as changed, as everywhere.
+            let has_content = !self.sync.options.checksum
+                || (listed.digest.is_some()
+                    && digest_of(self.sync, due.entry, listed.key_id).ok() == listed.digest);
             let has_new_name = self.sync.is_listed_stream(&new_path, listed);
             let is_free = has_new_name || self.outputs.look(&new_path).is_none();
             let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
             let from = if has_new_name { &new_path } else { &gone.path };
-            if gone.is_in_the_way || !(is_free && is_there && self.sync.opens_without_path(root, from)) {
+            if gone.is_in_the_way
+                || !(has_content && is_free && is_there && self.sync.opens_without_path(root, from))
+            {
                 return true;
             }
             let kept = Kept {
