@@ -100,8 +100,10 @@ fn refused(error: io::Error) -> Error {
 pub(super) mod tests {
     use super::*;
     use crate::files::IfExists;
+    use crate::format::Format;
+    use crate::key::{Keyset, Template};
     use crate::machine::{Calibration, Machine};
-    use crate::pipeline::{Job, Work, run, translate_to_file, write_key_file};
+    use crate::pipeline::{IndexMode, IndexUse, Job, Work, run, translate_to_file, write_key_file};
     use crate::report::Unobserved;
     use crate::tree::{Selection, Tree};
     use std::cell::RefCell;
@@ -150,6 +152,34 @@ pub(super) mod tests {
             || copy("source/a/b/file", "one/by/itself", true, IfExists::Fail),
             &at(&["one/by/itself", "one/by", "one", ""]),
         );
+    }
+
+    /// The root that lists re-keyed files must not be there without them.
+    #[test]
+    fn names_of_rekeyed_files_are_on_stable_storage_before_the_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, sealed) = (folder.path().join("plain"), folder.path().join("sealed"));
+        fs::create_dir_all(plain.join("below")).unwrap();
+        fs::write(plain.join("below/file"), b"1").unwrap();
+        let keyset = || Keyset::generate(Template::Aes256GcmHkdf4Kb).unwrap();
+        let format = || Format::tink(keyset(), cipherloom_kernels::Backend::Soft).unwrap();
+        let (from, to) = (format(), format());
+        let go = |source: &Path, work: Work, mode| {
+            let (index, if_exists) = (Some(IndexUse::new(mode)), IfExists::Overwrite);
+            let job = Job { index, if_exists, ..Job::new(work, Some(sealed.clone())) };
+            let tree = Tree::list(source, &Selection::default()).unwrap();
+            let plan = job.plan(&tree, &Machine::detect(Calibration::default()), NonZeroUsize::new(1));
+            assert_eq!(run(&tree, &plan, &job, &Unobserved).unwrap().failed, 0);
+        };
+        go(&plain, Work::Encrypt(from.clone()), IndexMode::Update);
+        SYNCED.take();
+        go(&sealed, Work::Rekey { from, to }, IndexMode::Carry);
+        let synced = SYNCED.take();
+        let first = |path: &str| {
+            let inode = fs::metadata(sealed.join(path)).unwrap().ino();
+            synced.iter().position(|synced| *synced == inode).unwrap()
+        };
+        assert!(first("below") < first(".cipherloom/index"), "{synced:?}");
     }
 
     #[test]

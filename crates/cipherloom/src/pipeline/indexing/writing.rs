@@ -4,6 +4,7 @@ use super::items::{Item, Items};
 use super::{Seen, read_link};
 use crate::Error;
 use crate::error::IndexFault;
+use crate::files::sync_folders;
 use crate::index::{
     ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, path_of, split,
 };
@@ -11,6 +12,7 @@ use crate::pipeline::destination::OutputTree;
 use crate::pipeline::job::{Job, Links};
 use crate::tree::Tree;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -69,6 +71,9 @@ pub(super) fn write(
     for listed in before {
         writer.push(&listed?)?;
     }
+    if written.outputs.is_some() && written.job.durable {
+        written.sync_names()?;
+    }
     writer.finish()
 }
 
@@ -109,6 +114,15 @@ fn is_same_file(one: &IndexEntry, other: &IndexEntry) -> bool {
 }
 
 impl Written<'_> {
+    /// Has the names of the outputs forced to stable storage. Else the new root may be there after a power cut, and files that
+    /// it lists may be the old ones, which nothing could tell from files that somebody has put back.
+    fn sync_names(&self) -> Result<(), Error> {
+        let made = self.tree.entries.iter().zip(self.seen).filter(|(_, seen)| seen.get().is_some());
+        let folders: BTreeSet<u32> = made.map(|(entry, _)| entry.directory).collect();
+        let folders = folders.iter().map(|folder| &*self.tree.directories[*folder as usize].path);
+        sync_folders(self.root, folders, self.root).map_err(|error| error.at(self.root))
+    }
+
     /// The entry of a re-keyed file; `None` if this one was not.
     fn rekeyed(&self, entry: u32, listed: IndexEntry) -> Option<(IndexEntry, bool)> {
         let (seen, format) = (self.seen[entry as usize].get()?, self.job.work.sealing()?);
