@@ -123,6 +123,17 @@ fn what_is_not_as_the_index_lists_it_is_told_and_not_taken_in() {
     }
 }
 
+#[test]
+fn a_repeated_run_reports_what_is_missing_once_more() {
+    let place = sealed();
+    fs::remove_file(place.at("sealed/a/one.enc")).unwrap();
+    for done in 0..2 {
+        let ended = place.run(&format!("{IN_PLACE} --json")).expect(6);
+        assert!(ended.out.contains("\"missing\":1"), "{}", ended.out);
+        assert!(!ended.out.contains("index_not_written"), "{done} {}", ended.out);
+    }
+}
+
 /// The index is as before, and each file as before or re-keyed: so a killed run leaves them, whenever that was.
 #[test]
 fn a_killed_run_goes_on_from_every_point() {

@@ -257,8 +257,8 @@ impl<'r> Indexing<'r> {
         matches!(&self.purpose, Purpose::Carry(rekeying) if rekeying.is_in_place)
     }
 
-    /// Writes the index, or reports what was kept back; `None` if that failed, which is reported, or if the run was stopped or
-    /// failed before it had re-keyed anything.
+    /// Writes the index, or reports what was kept back; `None` if that failed, which is reported, or if a run that re-keys into
+    /// another folder has made nothing and something failed. In place, the index in force is reported then.
     pub(super) fn finish(self, outputs: Option<&OutputTree>, tally: &Tally<'_, u32>) -> Option<IndexReport> {
         let tree = self.tree;
         let identity_of = |entry: u32| {
@@ -298,19 +298,19 @@ impl<'r> Indexing<'r> {
             }
             report
         };
-        let (result, found) = match purpose {
+        let (result, compared) = match purpose {
             Purpose::Check(checking) => return Some(finish(*checking)),
             Purpose::Carry(rekeying) => {
                 let Rekeying { checking, writer, is_in_place, .. } = *rekeying;
                 let source = checking.entries();
-                let found = finish(checking);
-                let is_whole = tally.report(0).failed == 0 && !tally.is_stopped();
-                if !is_whole && seen.iter().all(|seen| seen.get().is_none()) {
-                    return None;
+                let compared = finish(checking);
+                let nothing_failed = tally.report(0).failed == 0 && !tally.is_stopped();
+                if !nothing_failed && seen.iter().all(|seen| seen.get().is_none()) {
+                    return is_in_place.then_some(compared);
                 }
                 let items = Items::sorted(tree, job, Place::Source);
                 let entries = rekeyed_entries(source, items, is_in_place, &written);
-                (write(writer, entries, true, &written), found)
+                (write(writer, entries, true, &written), compared)
             }
             Purpose::Write(writer) => {
                 let is_update = job.work.sealing().is_some();
@@ -328,7 +328,9 @@ impl<'r> Indexing<'r> {
             }
         };
         match result {
-            Ok(root) => Some(IndexReport { missing: found.missing, extra: found.extra, ..report_of(&root) }),
+            Ok(root) => {
+                Some(IndexReport { missing: compared.missing, extra: compared.extra, ..report_of(&root) })
+            }
             Err(error) => {
                 let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
                 tally.fail_other(&path, None, error.without_path());
