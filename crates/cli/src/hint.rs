@@ -106,6 +106,9 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         IndexFault::FilesFailed => {
             "--exclude leaves out what is no part of the tree; --skip-unopened lists all other files"
         }
+        IndexFault::Unwritten => {
+            "`cipherloom index` makes one of the files as they are; if there is to be none, remove .cipherloom"
+        }
         IndexFault::NotCarried => {
             "re-key that folder by itself, into a folder; or leave its index out with --exclude .cipherloom"
         }

@@ -263,6 +263,16 @@ fn what_cannot_be_carried_is_refused() {
         .expect(2)
         .says(&["no index"]);
     assert_eq!(place.generation(), before);
+    let plain = "rekey plain plain --key key.json --to new.json --if-exists overwrite";
+    place.run("encrypt tree plain --key key.json").expect(0);
+    place.run(&format!("{plain} --anchor anchor")).expect(2).says(&["no index"]);
+    assert!(!place.at("plain/.cipherloom").exists());
+    // So does a run that was killed before it wrote its first index.
+    fs::create_dir_all(place.at("plain/.cipherloom/index")).unwrap();
+    place.run(plain).expect(2).says(&["plain/.cipherloom: the tree's index was begun and not written"]);
+    place.run(&format!("{plain} --anchor anchor")).expect(2).says(&["no index"]);
+    fs::remove_dir_all(place.at("plain/.cipherloom")).unwrap();
+    place.run(plain).expect(0).says(&["re-keyed 3 files"]);
     // Only a part of the tree: the rest stays listed and under its key.
     place.run(&format!("{IN_PLACE} --include one.enc")).expect(0).says(&["re-keyed 1 file"]);
     place.run(IN_PLACE).expect(0).says(&["re-keyed 2 files", "1 skipped"]);

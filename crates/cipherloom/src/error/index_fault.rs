@@ -54,7 +54,10 @@ pub enum IndexFault {
     /// An index that is to be made of the files would lack some that failed.
     #[error("not written: it would not list the files that failed")]
     FilesFailed,
-    /// A job re-keys a tree into an object store, or with a folder that has an index of its own.
+    /// There is a folder for an index, and no index in it.
+    #[error("the tree's index was begun and not written, or was removed")]
+    Unwritten,
+    /// A job re-keys a tree and would leave an index behind: that of a tree inside it, or one that goes into an object store.
     #[error("there is an index, which this run would not carry over")]
     NotCarried,
     /// The format or the shape of the job has no index.
@@ -136,6 +139,7 @@ impl IndexFault {
             | IndexFault::Reserved { .. }
             | IndexFault::Present
             | IndexFault::FilesFailed
+            | IndexFault::Unwritten
             | IndexFault::NotCarried
             | IndexFault::Unsupported(_)
             | IndexFault::NotAnAnchor

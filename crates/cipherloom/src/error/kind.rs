@@ -49,6 +49,7 @@ impl Error {
                 IndexFault::Unsupported(_)
                 | IndexFault::Reserved { .. }
                 | IndexFault::FilesFailed
+                | IndexFault::Unwritten
                 | IndexFault::NotCarried
                 | IndexFault::EmptySource
                 | IndexFault::Present

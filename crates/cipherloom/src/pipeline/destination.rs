@@ -6,15 +6,16 @@
 //! themselves.
 
 use super::in_place::is_in_place;
-use super::job::{IndexMode, Job};
+use super::job::{IndexMode, Job, Work};
 use super::other_key::find_other_key;
 use super::tally::Tally;
 use crate::Error;
+use crate::error::IndexFault;
 use crate::files::{
     Ending, Identity, IfExists, MadeFolder, Opened, Target, first_existing, make_folder, make_folders,
     sync_parents,
 };
-use crate::index::has_index;
+use crate::index::{FOLDER, has_index};
 use crate::location::resolve;
 use crate::report::Observer;
 use crate::tree::{Directory, Tree};
@@ -73,8 +74,16 @@ pub fn check(tree: &Tree, job: &Job) -> Result<(), Error> {
 pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error> {
     job.work.check_rekey()?;
     let mut passed_over = tree.passed_over;
-    if job.index.as_ref().is_some_and(|index| index.mode == IndexMode::Carry) && has_index(&tree.root) {
-        passed_over.index = passed_over.index.saturating_sub(1);
+    let carries = job.index.as_ref().is_some_and(|index| index.mode == IndexMode::Carry);
+    let folder = tree.root.join(FOLDER);
+    // Below the root of what the user named.
+    let is_own = passed_over.index > 0 && !tree.is_single_file && !tree.is_several;
+    if is_own && fs::symlink_metadata(&folder).is_ok() {
+        if carries {
+            passed_over.index -= 1;
+        } else if matches!(job.work, Work::Rekey { .. }) && !has_index(&tree.root) {
+            return Err(Error::from(IndexFault::Unwritten).at(&folder));
+        }
     }
     job.work.check_reserved(passed_over)?;
     let destination = job.destination.as_deref().and_then(Path::file_name);

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::files::Input;
 use crate::format::{Format, Predecessor};
-use crate::index::{Anchor, FOLDER, Index, IndexKind, IndexWriter, Replacing, digest};
+use crate::index::{Anchor, FOLDER, Index, IndexKind, IndexWriter, Replacing, digest, has_index};
 use crate::pipeline::in_place::is_done;
 use crate::pipeline::job::{Job, Work};
 use crate::pipeline::tally::Tally;
@@ -48,6 +48,12 @@ impl<'r> Rekeying<'r> {
         let absent = || Error::from(IndexFault::Absent).at(&tree.root);
         let anchor = index_use.anchor.as_deref();
         let (mut writer, index, anchor) = if is_in_place {
+            // Nothing is made where there is no index: not even the lock, which would look like the beginning of one.
+            if !has_index(root) {
+                let check = |anchor: Anchor| anchor.check(None).map_err(|error| error.at(&root.join(FOLDER)));
+                anchor.map(Anchor::read).transpose()?.map_or(Ok(()), check)?;
+                return Err(absent());
+            }
             // A run that was stopped has sealed it with the new key.
             let writer = IndexWriter::begin(root, to, b"", Replacing::Rekeyed(from), anchor)?;
             let index = writer.previous().cloned().ok_or_else(absent)?;
