@@ -109,6 +109,8 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         IndexFault::Unwritten => {
             "`cipherloom index` makes one of the files as they are; if there is to be none, remove .cipherloom"
         }
+        IndexFault::NotPrimary => "run again: the next run re-keys it",
+        IndexFault::Unproven => "--if-exists overwrite makes it once more",
         IndexFault::NotCarried => {
             "re-key that folder by itself, into a folder; or leave its index out with --exclude .cipherloom"
         }

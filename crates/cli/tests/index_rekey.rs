@@ -59,7 +59,10 @@ fn a_copy_under_the_new_key_has_an_index_too() {
     expect_rekeyed(&place, "other");
     fs::remove_dir_all(place.at("other/.cipherloom")).unwrap();
     fs::copy(place.at("other/a/one.enc"), place.at("other/a/two.enc")).unwrap();
-    place.run(&format!("{rekey} --if-exists skip")).expect(3).says(&["other/a/two.enc: ", "exists"]);
+    place
+        .run(&format!("{rekey} --if-exists skip"))
+        .expect(3)
+        .says(&["other/a/two.enc: it exists, and nothing shows"]);
     assert_eq!(listed(&place, "other", "new.json").len(), before.len() - 1);
 }
 
@@ -80,10 +83,38 @@ fn a_tree_is_rekeyed_where_it_is() {
 #[test]
 fn one_keyset_with_a_new_primary_key_is_enough() {
     let place = sealed();
+    let key_ids = || {
+        let listed = place.run("keys list key.json --json").expect(0).out;
+        let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+        let keys = listed["keys"].as_array().unwrap().iter();
+        keys.map(|key| key["id"].to_string()).collect::<Vec<_>>()
+    };
+    let old = key_ids();
+    copy(&place.at("sealed"), &place.at("before"));
     place.run("keys add key.json --primary").expect(0);
     let rekey = "rekey sealed sealed --key key.json --to key.json --if-exists overwrite";
-    place.run(rekey).expect(0);
-    place.verify("").expect(0);
+    place.run(rekey).expect(0).says(&["re-keyed 3 files"]);
+    fs::rename(place.at("sealed"), place.at("after")).unwrap();
+    // A killed run leaves some files under each key.
+    let kill = || {
+        let _ = fs::remove_dir_all(place.at("sealed"));
+        copy(&place.at("before"), &place.at("sealed"));
+        fs::copy(place.at("after/a/one.enc"), place.at("sealed/a/one.enc")).unwrap();
+    };
+    kill();
+    place.run(rekey).expect(0).says(&["re-keyed 2 files", "1 skipped"]);
+    // Another key has become the primary one meanwhile.
+    kill();
+    let older = key_ids();
+    place.run("keys add key.json --primary").expect(0);
+    place.run(rekey).expect(3).says(&["sealed/a/one.enc: an earlier run re-keyed it"]);
+    place.verify("").expect(0).says(&["verified 3 files"]);
+    place.run(rekey).expect(0).says(&["re-keyed 1 file", "2 skipped"]);
+    assert!(old.len() == 1 && older.len() == 2, "{older:?}");
+    for id in older {
+        place.run(&format!("keys disable key.json {id}")).expect(0);
+    }
+    place.verify("").expect(0).says(&["verified 3 files"]);
 }
 
 #[test]

@@ -60,6 +60,12 @@ pub enum IndexFault {
     /// A job re-keys a tree and would leave an index behind: that of a tree inside it, or one that goes into an object store.
     #[error("there is an index, which this run would not carry over")]
     NotCarried,
+    /// A run that was stopped or killed has re-keyed a file, and another key is the primary one now.
+    #[error("an earlier run re-keyed it to a key that is no longer the primary one; the index lists it now")]
+    NotPrimary,
+    /// An output of re-keying is there already, and does not show that it was made of the file that the index lists.
+    #[error("it exists, and nothing shows that it was made of the file that the index lists")]
+    Unproven,
     /// The format or the shape of the job has no index.
     #[error("an index needs {0}")]
     Unsupported(&'static str),
@@ -141,6 +147,8 @@ impl IndexFault {
             | IndexFault::FilesFailed
             | IndexFault::Unwritten
             | IndexFault::NotCarried
+            | IndexFault::NotPrimary
+            | IndexFault::Unproven
             | IndexFault::Unsupported(_)
             | IndexFault::NotAnAnchor
             | IndexFault::EmptySource

@@ -293,7 +293,7 @@ impl Format {
     }
 
     /// Begins a new stream: fresh random salt or IV, keys derived, `header` filled. `predecessor`: the stream that it takes the
-    /// place of, which [`Format::succeeds`] then recognises in the header (tink).
+    /// place of, which [`Format::of_successor`] then recognises in the header (tink).
     ///
     /// # Errors
     /// [`Error::Random`]; [`Error::AssociatedDataUnsupported`] if there is associated data and the format cannot bind it;
@@ -315,13 +315,17 @@ impl Format {
         }
     }
 
-    /// Whether the key that seals has sealed the stream with this header in the place of `predecessor`, if the stream is
-    /// authentic. No other format than tink has such headers.
-    pub(crate) fn succeeds(&self, predecessor: &Predecessor, header: &[u8]) -> Result<bool, Error> {
-        match &*self.kind {
-            Kind::Tink(format) => format.succeeds(predecessor, header),
-            Kind::Cobblestone(_) | Kind::Age(_) | Kind::OpenSsl(_) | Kind::Raw(_) => Ok(false),
-        }
+    /// The format with that one of its keys which made the header of a stream in the place of `predecessor`; `None` if none did.
+    /// The key has sealed all of the stream if the format that is returned opens all of it: another key of the keyset may open
+    /// what somebody else put behind the header. `begin`: the stream's beginning, with its header. Only tink has such headers.
+    pub(crate) fn of_successor(
+        &self,
+        predecessor: &Predecessor,
+        begin: &[u8],
+    ) -> Result<Option<Format>, Error> {
+        let Kind::Tink(format) = &*self.kind else { return Ok(None) };
+        let found = format.of_successor(predecessor, begin)?;
+        Ok(found.map(|format| Format { kind: Arc::new(Kind::Tink(format)) }))
     }
 
     /// Begins reading a stream. `head`: its first [`Format::head_len`] bytes, or all of it if it is shorter. `is_whole`:

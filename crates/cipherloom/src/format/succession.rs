@@ -63,7 +63,7 @@ fn tag(key: &StreamingKey, predecessor: &Predecessor, header: &[u8]) -> Result<h
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{Format, StreamHeader};
+    use crate::format::{Format, Kind, StreamHeader};
     use crate::key::{Keyset, Template};
     use cipherloom_kernels::Backend;
 
@@ -80,17 +80,50 @@ mod tests {
             };
             let predecessor = [7; 32];
             let marked = header(Some(&predecessor));
-            assert!(own.succeeds(&predecessor, &marked).unwrap());
-            assert!(!own.succeeds(&[8; 32], &marked).unwrap());
-            assert!(!other.succeeds(&predecessor, &marked).unwrap());
-            assert!(!own.succeeds(&predecessor, &header(None)).unwrap());
-            assert!(!own.succeeds(&predecessor, &marked[..marked.len() - 1]).unwrap());
+            let succeeds = |format: &Format, predecessor: &Predecessor, header: &[u8]| {
+                format.of_successor(predecessor, header).unwrap().is_some()
+            };
+            assert!(succeeds(&own, &predecessor, &marked));
+            assert!(!succeeds(&own, &[8; 32], &marked));
+            assert!(!succeeds(&other, &predecessor, &marked));
+            assert!(!succeeds(&own, &predecessor, &header(None)));
+            assert!(!succeeds(&own, &predecessor, &marked[..marked.len() - 1]));
             assert_ne!(marked, header(Some(&predecessor)), "never the same header twice");
             for at in 0..marked.len() {
                 let mut damaged = marked.clone();
                 damaged[at] ^= 1;
-                assert!(!own.succeeds(&predecessor, &damaged).unwrap(), "byte {at}");
+                assert!(!succeeds(&own, &predecessor, &damaged), "byte {at}");
             }
         }
+    }
+
+    /// Who has an old key of the keyset can put a stream of their own behind a marked header.
+    #[test]
+    fn only_the_key_of_the_mark_opens_the_stream() {
+        let backend = Backend::best();
+        let mut keyset = Keyset::generate(Template::Aes256GcmHkdf4Kb).unwrap();
+        let old = Format::tink(&keyset, backend).unwrap();
+        let new = keyset.add(Template::Aes256GcmHkdf4Kb).unwrap();
+        keyset.promote(new).unwrap();
+        let both = Format::tink(&keyset, backend).unwrap();
+        let (predecessor, mut header) = ([7; 32], StreamHeader::new());
+        let stream = both.seal_stream(b"path", Some(&predecessor), &mut header).unwrap();
+        let Kind::Tink(attacker) = &*old.kind else { panic!("tink") };
+        let forged = attacker.open_with_primary(b"path", header.bytes()).unwrap();
+        for (stream, is_own) in [(stream, true), (forged, false)] {
+            let mut segment = [0; 20];
+            segment[..4].copy_from_slice(b"text");
+            stream.seal(0, true, None, &mut segment).unwrap();
+            let file = [header.bytes(), &segment].concat();
+            assert!(both.opening_key(b"path", &file, true).is_ok());
+            let format = both.of_successor(&predecessor, &file).unwrap().unwrap();
+            assert_eq!(format.key_id(), Some(new));
+            assert_eq!(format.opening_key(b"path", &file, true).is_ok(), is_own);
+        }
+        // A key that is no longer the primary one is found too.
+        keyset.add(Template::Aes128GcmHkdf1Mb).and_then(|id| keyset.promote(id)).unwrap();
+        let later = Format::tink(&keyset, backend).unwrap();
+        let found = later.of_successor(&predecessor, header.bytes()).unwrap().unwrap();
+        assert_eq!(found.key_id(), Some(new));
     }
 }

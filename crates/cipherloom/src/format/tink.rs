@@ -107,9 +107,21 @@ impl TinkFormat {
         self.stream(key, associated_data, header)
     }
 
-    /// Whether the primary key made this header in the place of `predecessor`.
-    pub(super) fn succeeds(&self, predecessor: &Predecessor, header: &[u8]) -> Result<bool, Error> {
-        succession::is_marked(&self.keys[0], predecessor, header)
+    /// This format with that key alone which made the header of a stream in the place of `predecessor`. `begin`: the stream's
+    /// beginning, with its header.
+    pub(super) fn of_successor(
+        &self,
+        predecessor: &Predecessor,
+        begin: &[u8],
+    ) -> Result<Option<TinkFormat>, Error> {
+        for (key, id) in self.keys.iter().zip(&self.ids) {
+            let Some(header) = begin.get(..key.header_len() as usize) else { continue };
+            if succession::is_marked(key, predecessor, header)? {
+                let engine = self.engine.clone();
+                return Ok(Some(TinkFormat { keys: vec![key.clone()], ids: vec![*id], engine }));
+            }
+        }
+        Ok(None)
     }
 
     pub(super) fn open(

@@ -172,7 +172,7 @@ impl<'r> Indexing<'r> {
             Purpose::Carry(rekeying) => {
                 match rekeying.confirm(entry, (input, attributes), run_len, buffers, observer) {
                     // Who finds this in the source asks where else the index lists it.
-                    Err(error @ Error::Index(_)) if rekeying.is_in_place => return Err(error),
+                    Err(error @ Error::Index(IndexFault::Replaced { .. })) => return Err(error),
                     confirmed => confirmed.map_err(at)?,
                 }
             }
@@ -185,8 +185,15 @@ impl<'r> Indexing<'r> {
                 Some(confirm().map_err(at)?)
             }
         };
+        let key_id = seen.as_ref().map(|seen| seen.key_id);
         self.add(entry, seen);
-        Ok(())
+        match &self.purpose {
+            // The index lists it, but the run has not done with it what it was to do.
+            Purpose::Carry(rekeying) if key_id.is_some() && !rekeying.is_current(key_id) => {
+                Err(at(IndexFault::NotPrimary.into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads the beginning and the end of an entry of the encrypted tree. Returns what is to be noted of it, and how many bytes of

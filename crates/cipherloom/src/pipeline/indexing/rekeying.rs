@@ -95,32 +95,40 @@ impl<'r> Rekeying<'r> {
         if self.is_in_place && self.checking.compare(entry, input.file(), len).is_ok() {
             return if is_done(self.to, &input, buffers)? { Ok(None) } else { Err(Error::SourceChanged) };
         }
-        if !self.is_successor(entry, input.file(), len)? {
-            let replaced = IndexFault::Replaced { by: None };
-            return Err(if self.is_in_place { replaced.into() } else { Error::OutputExists });
+        if self.checking.listed_stream(entry).is_none() {
+            return Err(IndexFault::Replaced { by: None }.into());
         }
-        let verify = Work::Verify(self.to.clone());
+        let format = self.of_successor(entry, input.file(), len)?;
+        let Some(format) = format.filter(|format| self.is_in_place || self.is_current(format.key_id()))
+        else {
+            let replaced = IndexFault::Replaced { by: None };
+            return Err(if self.is_in_place { replaced } else { IndexFault::Unproven }.into());
+        };
+        let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
+        // Another key may open what somebody else put behind the header.
+        let verify = Work::Verify(format);
         let (passage, present) = Passage::begin(&verify, run_len, input, None, buffers)?;
         let translation = &passage.translation;
         passage.advance(0..translation.segments, buffers, present, observer)?;
         let plaintext_len = translation.plaintext_len;
         let identity = StreamEnds::read(passage.input().file(), len)?.identity()?;
         passage.finish(self.is_in_place)?;
-        let key_id = self.to.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         let found = (!self.is_in_place).then(|| Box::new(Found { plaintext_len, len, attributes }));
         Ok(Some(Seen { identity, key_id, found }))
     }
 
-    /// Whether a run with the new key has begun this stream in the place of the one that the index lists.
-    fn is_successor(&self, entry: u32, file: &File, len: u64) -> Result<bool, Error> {
-        let Ok(predecessor) = self.predecessor(entry) else { return Ok(false) };
-        let mut header = [0; 40];
-        let header = &mut header[..self.to.layout().header as usize];
-        if len < header.len() as u64 {
-            return Ok(false);
-        }
-        read_exactly(file, header, 0)?;
-        self.to.succeeds(&predecessor, header)
+    /// Whether this is the key that seals.
+    pub(super) fn is_current(&self, key_id: Option<u32>) -> bool {
+        key_id == self.to.key_id()
+    }
+
+    /// The new format with that key alone with which a run has begun this stream in the place of the one that the index lists.
+    fn of_successor(&self, entry: u32, file: &File, len: u64) -> Result<Option<Format>, Error> {
+        let predecessor = self.predecessor(entry)?;
+        let mut begin = [0; StreamEnds::BEGIN];
+        let begin = &mut begin[..len.min(StreamEnds::BEGIN as u64) as usize];
+        read_exactly(file, begin, 0)?;
+        self.to.of_successor(&predecessor, begin)
     }
 }
 
