@@ -126,4 +126,23 @@ mod tests {
         let found = later.of_successor(&predecessor, header.bytes()).unwrap().unwrap();
         assert_eq!(found.key_id(), Some(new));
     }
+
+    /// Computed with Python's hmac and hashlib from what `docs/formats.md` says.
+    #[test]
+    fn known_answers() {
+        for (template, expected) in [
+            (Template::Aes128GcmHkdf4Kb, "b1fa751613eb3546"),
+            (Template::Aes256GcmHkdf4Kb, "486013da15c970d2e6e2dc82c5994d3e"),
+        ] {
+            let mut key = Keyset::generate(template).unwrap().primary().clone();
+            let size = key.derived_key_size as u8;
+            key.key_value.copy_from_slice(&(0..size).collect::<Vec<_>>());
+            let mut header = vec![1 + size + 7];
+            header.extend((100..100 + size).chain(200..207));
+            mark(&key, &[7; 32], &mut header).unwrap();
+            let found: String = header[place(&key)].iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(found, expected);
+            assert!(header[1..].starts_with(&[100, 101]) && header.ends_with(&[205, 206]));
+        }
+    }
 }
