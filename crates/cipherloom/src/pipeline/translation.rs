@@ -85,7 +85,7 @@ impl Translation {
         }
         let sealing = work
             .sealing()
-            .map(|format| Sealing::succeed(format, associated_data, predecessor))
+            .map(|format| Sealing::begin_after(format, associated_data, predecessor))
             .transpose()?;
         let mut translation = Translation {
             operation: work.operation(),

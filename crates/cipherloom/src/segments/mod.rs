@@ -78,11 +78,11 @@ pub(crate) struct Sealing {
 impl Sealing {
     /// Begins a stream with fresh keys.
     pub(crate) fn begin(format: &Format, associated_data: &[u8]) -> Result<Sealing, Error> {
-        Sealing::succeed(format, associated_data, None)
+        Sealing::begin_after(format, associated_data, None)
     }
 
     /// As [`Sealing::begin`]; the stream takes the place of `predecessor`, if that is known.
-    pub(crate) fn succeed(
+    pub(crate) fn begin_after(
         format: &Format,
         associated_data: &[u8],
         predecessor: Option<&Predecessor>,
