@@ -6,7 +6,7 @@ mod sealed_tree;
 use sealed_tree::Place;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const IN_PLACE: &str = "rekey sealed sealed --key key.json --to new.json --if-exists overwrite";
@@ -168,33 +168,44 @@ fn a_repeated_run_reports_what_is_missing_once_more() {
 /// The index is as before, and each file as before or re-keyed: so a killed run leaves them, whenever that was.
 #[test]
 fn a_killed_run_goes_on_from_every_point() {
-    let place = sealed();
-    copy(&place.at("sealed"), &place.at("before"));
-    place.run(IN_PLACE).expect(0);
-    fs::rename(place.at("sealed"), place.at("after")).unwrap();
-    for done in 0..1 << FILES.len() {
-        for are_parts_written in [false, true] {
-            let _ = fs::remove_dir_all(place.at("sealed"));
-            copy(&place.at("before"), &place.at("sealed"));
-            let replace = |file: &Path| fs::copy(place.at("after").join(file), place.at("sealed").join(file));
-            for (bit, file) in FILES.iter().enumerate() {
-                if done & 1 << bit != 0 {
-                    replace(Path::new(file)).unwrap();
-                }
+    // With the other template, headers and segments have other lengths too.
+    for template in ["AES256_GCM_HKDF_1MB", "AES128_GCM_HKDF_4KB"] {
+        let place = Place::new();
+        fs::write(place.at("tree/three"), [7; 10_000]).unwrap();
+        place.run("encrypt tree sealed --key key.json --index --suffix .enc").expect(0);
+        place.run(&format!("keygen -o new.json --template {template}")).expect(0);
+        copy(&place.at("sealed"), &place.at("before"));
+        place.run(IN_PLACE).expect(0);
+        fs::rename(place.at("sealed"), place.at("after")).unwrap();
+        for done in 0..1 << FILES.len() {
+            for are_parts_written in [false, true] {
+                goes_on_after_a_kill(&place, done, are_parts_written);
             }
-            if are_parts_written {
-                for part in fs::read_dir(place.at("after/.cipherloom/index/parts")).unwrap() {
-                    let name = Path::new(".cipherloom/index/parts").join(part.unwrap().file_name());
-                    replace(&name).unwrap();
-                }
-                replace(Path::new(".cipherloom/index/root.previous")).unwrap();
-            }
-            let count = (done as u32).count_ones();
-            let ended = place.run(IN_PLACE).expect(0).says(&["generation 2"]);
-            assert!(count == 0 || ended.err.contains(&format!("{count} skipped")), "{}", ended.err);
-            expect_rekeyed(&place, "sealed");
         }
     }
+}
+
+/// `done`: a bit for each file that has been re-keyed.
+fn goes_on_after_a_kill(place: &Place, done: u32, are_parts_written: bool) {
+    let _ = fs::remove_dir_all(place.at("sealed"));
+    copy(&place.at("before"), &place.at("sealed"));
+    let replace = |file: &Path| fs::copy(place.at("after").join(file), place.at("sealed").join(file));
+    for (bit, file) in FILES.iter().enumerate() {
+        if done & 1 << bit != 0 {
+            replace(Path::new(file)).unwrap();
+        }
+    }
+    if are_parts_written {
+        for part in fs::read_dir(place.at("after/.cipherloom/index/parts")).unwrap() {
+            let name = Path::new(".cipherloom/index/parts").join(part.unwrap().file_name());
+            replace(&name).unwrap();
+        }
+        replace(Path::new(".cipherloom/index/root.previous")).unwrap();
+    }
+    let count = done.count_ones();
+    let ended = place.run(IN_PLACE).expect(0).says(&["generation 2"]);
+    assert!(count == 0 || ended.err.contains(&format!("{count} skipped")), "{}", ended.err);
+    expect_rekeyed(place, "sealed");
 }
 
 #[test]
@@ -254,9 +265,6 @@ fn a_run_that_is_killed_leaves_what_the_next_one_takes_up() {
         .run("verify sealed --key new.json --bind-path --suffix .enc")
         .expect(0)
         .says(&["verified 63 files"]);
-    let left: Vec<PathBuf> =
-        fs::read_dir(place.at("sealed/b")).unwrap().map(|item| item.unwrap().path()).collect();
-    assert_eq!(left.len(), 60);
 }
 
 #[test]
