@@ -302,6 +302,13 @@ fn what_cannot_be_carried_is_refused() {
         .expect(2)
         .says(&["no index"]);
     assert_eq!(place.generation(), before);
+    // An index that is left behind is no secret.
+    copy(&place.at("sealed"), &place.at("left"));
+    let left = IN_PLACE.replace("sealed", "left");
+    place
+        .run(&format!("{left} --exclude .*"))
+        .expect(0)
+        .says(&["left: it has an index, which will not list"]);
     let plain = "rekey plain plain --key key.json --to new.json --if-exists overwrite";
     place.run("encrypt tree plain --key key.json").expect(0);
     place.run(&format!("{plain} --anchor anchor")).expect(2).says(&["no index"]);

@@ -43,15 +43,21 @@ impl Run<'_> {
         if arguments.index {
             return self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree);
         }
-        if let Some(Location::Path(folder)) = &self.folder
-            && has_index(folder)
-        {
-            output::warn(at(folder, NOT_LISTED));
-        }
+        self.warn_of_index(NOT_LISTED);
         Ok(())
     }
 
-    /// If the source has an index: has the run compare the files with it, and list them in that of DST.
+    /// Warns of an index of DST that the run leaves as it is.
+    fn warn_of_index(&self, words: &str) {
+        if let Some(Location::Path(folder)) = &self.folder
+            && has_index(folder)
+        {
+            output::warn(at(folder, words));
+        }
+    }
+
+    /// If the source has an index: has the run compare the files with it, and list them in that of DST. Else warns of one that
+    /// will not list what the run writes.
     pub(super) fn carry_index(&mut self, arguments: &RekeyArguments) -> anyhow::Result<()> {
         let RekeyArguments { tree, anchor, .. } = arguments;
         let has_own = |listed: &Tree| {
@@ -62,6 +68,7 @@ impl Run<'_> {
         if anchor.is_some() || (is_in_folder && self.source.tree().is_some_and(has_own)) {
             return self.use_index(IndexMode::Carry, anchor.as_deref(), tree);
         }
+        self.warn_of_index("it has an index, which will not list what this run writes");
         Ok(())
     }
 
