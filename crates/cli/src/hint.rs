@@ -115,8 +115,8 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
             "re-key that folder by itself, into a folder; or leave its index out with --exclude .cipherloom"
         }
         IndexFault::Replaced { by: None } => {
-            "if a run without --index replaced it: `cipherloom encrypt --index --if-exists overwrite` lists it, and so does \
-             `cipherloom index --replace`"
+            "put the right file back and run again; or if a run without --index replaced it: `cipherloom encrypt --index \
+             --if-exists overwrite` lists it, and so does `cipherloom index --replace`"
         }
         IndexFault::EmptySource => "if its disk is mounted and it is empty, remove the files of DST yourself",
         IndexFault::Foreign => "look at it, and move it away",

@@ -140,7 +140,7 @@ fn sentence(event: &Event<'_>, in_place: bool) -> String {
             format!("cipherloom: {}", at(path, escape::line(&error.to_string())))
         }
         (Outcome::Skipped, _) if in_place => format!("{source}: skipped, it opens with the new key"),
-        (Outcome::Skipped, _) => format!("{source}: skipped, the name exists; not checked"),
+        (Outcome::Skipped, _) => format!("{source}: skipped, the name exists"),
         (Outcome::Done { .. }, Some(output)) => {
             format!("{source} -> {}{}", escape::path(output), sync::words(event.action))
         }
@@ -334,6 +334,9 @@ impl RunSummary {
             text.push_str("; the index was not written");
         }
         let why_skipped = match self.index_mode {
+            Some(IndexMode::Carry) if self.in_place => {
+                "they open with the new key, as the index lists them or as an earlier run re-keyed them"
+            }
             Some(IndexMode::Carry) => "re-keyed by an earlier run",
             _ if self.in_place => "they open with the new key; not checked further",
             Some(IndexMode::Update) => {
