@@ -122,7 +122,8 @@ Examples:
 The second example re-keys in place: each file is replaced when its output is complete and on disk.
 A repeated run skips the files that already open with the new key.
 
-If SRC has an index, DST gets one too. Only files that are as the index lists them are re-keyed.")]
+If SRC has an index, DST gets one too. Only files that are as the index lists them are re-keyed,
+and a repeated run skips those that an earlier run re-keyed.")]
 pub struct RekeyArguments {
     #[command(flatten)]
     pub tree: TreeArguments,

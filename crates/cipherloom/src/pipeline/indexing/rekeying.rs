@@ -1,5 +1,6 @@
 //! Re-keying an encrypted tree with its index: each file is compared with the index before it is re-keyed, and the new generation
-//! lists the re-keyed streams. What failed, or was not as the index lists it, stays listed as it was.
+//! lists the re-keyed streams. What failed, or was not as the index lists it, stays listed as it was in place, and is not listed
+//! elsewhere.
 //!
 //! A run that was killed leaves the old index, some files as it lists them, and some that were re-keyed. The header of such a file
 //! shows the key's holder which stream it has taken the place of, and where (`format/succession.rs`). So the next run tells it from
