@@ -291,6 +291,31 @@ fn folders_that_are_read_only_stay_so() {
 }
 
 #[test]
+fn an_anchor_refuses_a_tree_that_was_put_back() {
+    for is_in_place in [true, false] {
+        let place = sealed();
+        copy(&place.at("sealed"), &place.at("old"));
+        fs::write(place.at("tree/four"), "Some years ago").unwrap();
+        let update = "encrypt tree sealed --key key.json --index --suffix .enc --if-exists skip";
+        place.run(&format!("{update} --anchor anchor")).expect(0).says(&["generation 2"]);
+        place.run("encrypt tree alien --key key.json --index --suffix .enc").expect(0);
+        let rekey = |source: &str| {
+            let target = if is_in_place { source } else { "other" };
+            let rekey = IN_PLACE.replacen("sealed sealed", &format!("{source} {target}"), 1);
+            place.run(&format!("{rekey} --anchor anchor"))
+        };
+        let before = fs::read(place.at("old/three.enc")).unwrap();
+        rekey("old").expect(5).says(&["the tree was rolled back"]);
+        fs::remove_dir_all(place.at("old/.cipherloom")).unwrap();
+        rekey("old").expect(5).says(&["the tree's index was removed"]);
+        rekey("alien").expect(5).says(&["another one than the anchor recorded"]);
+        assert_eq!(fs::read(place.at("old/three.enc")).unwrap(), before);
+        assert!(!place.at("other/three.enc").exists());
+        rekey("sealed").expect(0).says(&["re-keyed 4 files"]);
+    }
+}
+
+#[test]
 fn what_cannot_be_carried_is_refused() {
     let place = sealed();
     copy(&place.at("sealed"), &place.at("inner"));
