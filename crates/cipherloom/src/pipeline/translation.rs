@@ -321,7 +321,7 @@ impl Passage {
 }
 
 /// All that a worker keeps between entries: made once, used for every entry, wiped at the end. With it no entry costs a heap
-/// allocation.
+/// allocation, but for its path where marks are made of it.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     /// What is read, transformed in place, and written.
