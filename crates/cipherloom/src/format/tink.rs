@@ -117,8 +117,7 @@ impl TinkFormat {
         for (key, id) in self.keys.iter().zip(&self.ids) {
             let Some(header) = begin.get(..key.header_len() as usize) else { continue };
             if succession::is_marked(key, predecessor, header)? {
-                let engine = self.engine.clone();
-                return Ok(Some(TinkFormat { keys: vec![key.clone()], ids: vec![*id], engine }));
+                return Ok(Some(TinkFormat { keys: vec![key.clone()], ids: vec![*id], engine: self.engine }));
             }
         }
         Ok(None)
