@@ -134,3 +134,29 @@ def test_full_disk(tmp_path):
         check_after(tmp_path, older)
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def test_a_disk_that_ignores_case(tmp_path, folding_disk):
+    """A name that changes in case alone keeps its output, and two such names do not share one."""
+    tree, sealed = tmp_path / "tree", folding_disk / "sealed"
+    for name in ("Photo", "Docs/one", "kept"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(name)
+    key = tool.keygen(tmp_path / "key.json")
+    sync = ("sync", tree, sealed, "--key", key, "--delete")
+    tool.run(*sync)
+    (tree / "Photo").rename(tree / "photo")
+    (tree / "Docs").rename(tree / "docs")
+    for more in ((), ("--bind-path",)):
+        tool.run(*sync, *more)
+        tool.run("decrypt", sealed, tmp_path / f"opened{len(more)}", "--key", key, *more)
+        opened = contents(tmp_path / f"opened{len(more)}")
+        assert {name.lower(): opened[name] for name in opened if opened[name]} == {
+            "photo": b"Photo", "docs/one": b"Docs/one", "kept": b"kept",
+        }
+        for name in ("photo", "docs/one"):
+            os.utime(tree / name)
+    (tree / "PHOTO").write_text("another one")
+    for _ in range(2):
+        told = tool.message(tool.run(*sync, "--bind-path", code=tool.PARTIAL))
+        assert "PHOTO" in told

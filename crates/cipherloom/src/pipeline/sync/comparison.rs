@@ -5,6 +5,7 @@
 
 use super::content::digest_of;
 use super::outputs::Outputs;
+use super::twins::twins;
 use super::{Sync, output_path};
 use crate::Error;
 use crate::engine::Workers;
@@ -31,6 +32,7 @@ pub(super) struct Comparison {
     /// Files of which the permissions alone have changed.
     pub(super) modes: Vec<Kept>,
     pub(super) gone: Vec<Gone>,
+    pub(super) obstacles: Obstacles,
     /// Folders that hold entries which the source's listing was not to find.
     pub(super) holds_excluded: HashSet<Vec<u8>>,
     pub(super) unchanged: u64,
@@ -39,8 +41,6 @@ pub(super) struct Comparison {
 /// A file to encrypt.
 pub(super) struct Due {
     pub(super) entry: u32,
-    /// Where it is in the index's order.
-    position: u32,
     pub(super) action: Action,
     /// The digest of its content, if that is compared.
     pub(super) digest: Option<ContentDigest>,
@@ -49,7 +49,6 @@ pub(super) struct Due {
 /// A file whose output stays.
 pub(super) struct Kept {
     pub(super) entry: u32,
-    position: u32,
     /// Where its output is.
     pub(super) path: Vec<u8>,
     pub(super) listed: IndexFile,
@@ -61,6 +60,21 @@ pub(super) struct Gone {
     pub(super) kind: IndexKind,
     /// Whether the source has something else of this name, or of that of a folder above.
     pub(super) is_in_the_way: bool,
+}
+
+/// Paths at which the index lists something else than the source has: a file in a folder's place, or the other way round.
+#[derive(Default)]
+pub(super) struct Obstacles(HashSet<Vec<u8>>);
+
+impl Obstacles {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one is at this path, or above.
+    pub(super) fn block(&self, path: &[u8]) -> bool {
+        !self.is_empty() && (self.0.contains(path) || ancestors(path).any(|folder| self.0.contains(folder)))
+    }
 }
 
 /// A state of a file that outlasts a new name.
@@ -77,6 +91,7 @@ impl Comparison {
             outputs: Outputs::of(sync.root),
             result: Comparison::default(),
             doubtful: Vec::new(),
+            twins: twins(sync),
         };
         comparing.compare_listings(index)?;
         comparing.decide_doubtful(index)?;
@@ -85,7 +100,8 @@ impl Comparison {
             comparing.digest_due()?;
         }
         let mut result = comparing.result;
-        result.due.sort_unstable_by_key(|due| due.position);
+        // As the listing has them: those of one folder together.
+        result.due.sort_unstable_by_key(|due| due.entry);
         Ok(result)
     }
 
@@ -106,53 +122,60 @@ struct Comparing<'s> {
     result: Comparison,
     /// Files whose size and time have not changed, and of which more is to be known.
     doubtful: Vec<Kept>,
+    /// Entries whose outputs the destination cannot tell apart, each with another one of these.
+    twins: HashMap<u32, u32>,
 }
 
 impl Comparing<'_> {
     /// Goes through both listings, which have the same order.
     fn compare_listings(&mut self, index: Option<&Index>) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let mut items = (0..).zip(Items::sorted(tree, job, Place::Output)).peekable();
-        let mut obstacles: HashSet<Vec<u8>> = HashSet::new();
+        let mut items = Items::sorted(tree, job, Place::Output).peekable();
         for listed in index.map(Index::entries).into_iter().flatten() {
             self.sync.check_stopped()?;
             let listed = listed?;
-            let is_before = |(_, (_, path)): &(u32, (Item, Vec<u8>))| {
-                split(path).cmp(&split(&listed.path)) == Ordering::Less
-            };
-            while let Some((position, (item, _))) = items.next_if(is_before) {
-                self.add_new(position, item);
+            let is_before =
+                |(_, path): &(Item, Vec<u8>)| split(path).cmp(&split(&listed.path)) == Ordering::Less;
+            while let Some((item, _)) = items.next_if(is_before) {
+                self.add_new(item);
             }
-            match items.next_if(|(_, (_, path))| *path == listed.path) {
-                Some((position, (item, _))) => self.meet(position, item, listed, &mut obstacles),
-                None => self.miss(listed, &obstacles)?,
+            match items.next_if(|(_, path)| *path == listed.path) {
+                Some((item, _)) => self.meet(item, listed),
+                None => self.miss(listed)?,
             }
         }
-        for (position, (item, _)) in items {
-            self.add_new(position, item);
+        for (item, _) in items {
+            self.add_new(item);
         }
         Ok(())
     }
 
-    fn add_new(&mut self, position: u32, item: Item) {
+    fn add_new(&mut self, item: Item) {
         match item {
-            Item::File(entry) => self.add_due(position, entry, Action::New),
+            Item::File(entry) => self.add_due(entry, Action::New),
             Item::Folder(folder) => self.result.folders.push(folder),
             Item::Link(_) if self.sync.job.links == Links::Skip => {}
             Item::Link(link) => self.result.links.push((link, Action::New)),
         }
     }
 
-    fn add_due(&mut self, position: u32, entry: u32, action: Action) {
-        self.result.due.push(Due { entry, position, action, digest: None });
+    fn add_due(&mut self, entry: u32, action: Action) {
+        match self.twins.get(&entry) {
+            Some(twin) => {
+                let name = &self.sync.tree.entries[*twin as usize].name;
+                let collision = Error::NameCollision { other: name.to_string_lossy().into_owned() };
+                self.sync.fail(&output_path(self.sync.tree, self.sync.job, entry), &collision);
+            }
+            None => self.result.due.push(Due { entry, action, digest: None }),
+        }
     }
 
     /// The source has something of the name that the index lists.
-    fn meet(&mut self, position: u32, item: Item, listed: IndexEntry, obstacles: &mut HashSet<Vec<u8>>) {
+    fn meet(&mut self, item: Item, listed: IndexEntry) {
         let IndexEntry { path, kind } = listed;
         let Sync { tree, job, root, .. } = *self.sync;
         match (item, kind) {
-            (Item::File(entry), IndexKind::File(listed)) => self.meet_file(position, entry, path, listed),
+            (Item::File(entry), IndexKind::File(listed)) => self.meet_file(entry, path, listed),
             (Item::Folder(folder), IndexKind::Folder { mode: listed_mode, modified }) => {
                 let attributes = &tree.directories[folder as usize].attributes;
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
@@ -175,7 +198,7 @@ impl Comparing<'_> {
             (item, kind) => {
                 let is_in_the_way = !matches!(item, Item::Link(_)) || job.links != Links::Skip;
                 if is_in_the_way {
-                    obstacles.insert(path.clone());
+                    self.result.obstacles.0.insert(path.clone());
                 }
                 // A run that was killed may have put the one in the place of the other.
                 let is_replaced = self.outputs.look(&path).is_some_and(|output| match item {
@@ -186,29 +209,29 @@ impl Comparing<'_> {
                 if !is_replaced {
                     self.result.gone.push(Gone { path, kind, is_in_the_way });
                 }
-                self.add_new(position, item);
+                self.add_new(item);
             }
         }
     }
 
-    fn meet_file(&mut self, position: u32, entry: u32, path: Vec<u8>, listed: IndexFile) {
+    fn meet_file(&mut self, entry: u32, path: Vec<u8>, listed: IndexFile) {
         let found = &self.sync.tree.entries[entry as usize];
         let modified = found.attributes.moment();
         if found.size != listed.size || modified.is_none() || modified != listed.modified {
-            return self.add_due(position, entry, Action::Changed);
+            return self.add_due(entry, Action::Changed);
         }
         let looks_listed = self.outputs.look(&path).is_some_and(|output| {
             output.is_file && output.len == listed.ciphertext_len && output.modified == listed.modified
         });
         if !(looks_listed || self.sync.is_listed_stream(&path, &listed)) {
-            return self.add_due(position, entry, Action::Restored);
+            return self.add_due(entry, Action::Restored);
         }
         let checksum = self.sync.options.checksum;
         if checksum && listed.digest.is_none() {
-            return self.add_due(position, entry, Action::Changed);
+            return self.add_due(entry, Action::Changed);
         }
         let has_other_inode = listed.inode.is_some() && found.attributes.inode != listed.inode;
-        let kept = Kept { entry, position, path, listed };
+        let kept = Kept { entry, path, listed };
         if checksum || has_other_inode {
             self.doubtful.push(kept);
         } else {
@@ -225,12 +248,12 @@ impl Comparing<'_> {
             self.result.modes.push(kept);
         } else {
             // It cannot be opened to be given others.
-            self.add_due(kept.position, kept.entry, Action::Changed);
+            self.add_due(kept.entry, Action::Changed);
         }
     }
 
     /// The source has nothing of the name that the index lists.
-    fn miss(&mut self, listed: IndexEntry, obstacles: &HashSet<Vec<u8>>) -> Result<(), Error> {
+    fn miss(&mut self, listed: IndexEntry) -> Result<(), Error> {
         let Sync { job, .. } = *self.sync;
         let selection = job.index.as_ref().map(|index| &index.selection);
         let plaintext = path_of(listed.plaintext_path())?;
@@ -242,8 +265,7 @@ impl Comparing<'_> {
             self.result.holds_excluded.extend(ancestors(&listed.path).map(<[u8]>::to_vec));
             return Ok(());
         }
-        let is_in_the_way =
-            !obstacles.is_empty() && ancestors(&listed.path).any(|folder| obstacles.contains(folder));
+        let is_in_the_way = self.result.obstacles.block(&listed.path);
         self.result.gone.push(Gone { path: listed.path, kind: listed.kind, is_in_the_way });
         Ok(())
     }
@@ -287,7 +309,7 @@ impl Comparing<'_> {
         for (kept, verdict) in doubtful.into_iter().zip(verdicts) {
             match verdict.into_inner() {
                 Some(true) => self.settle(kept),
-                Some(false) => self.add_due(kept.position, kept.entry, Action::Changed),
+                Some(false) => self.add_due(kept.entry, Action::Changed),
                 None => return Err(Error::Stopped),
             }
         }
@@ -333,17 +355,12 @@ impl Comparing<'_> {
             let is_free = has_new_name || self.outputs.look(&new_path).is_none();
             let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
             let from = if has_new_name { &new_path } else { &gone.path };
-            if gone.is_in_the_way
+            if self.result.obstacles.block(&new_path)
                 || !(has_content && is_free && is_there && self.sync.opens_without_path(root, from))
             {
                 return true;
             }
-            let kept = Kept {
-                entry: due.entry,
-                position: due.position,
-                path: gone.path.clone(),
-                listed: listed.clone(),
-            };
+            let kept = Kept { entry: due.entry, path: gone.path.clone(), listed: listed.clone() };
             taken.insert(at);
             self.result.renames.push(kept);
             false

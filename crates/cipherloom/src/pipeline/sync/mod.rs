@@ -19,6 +19,7 @@ mod settled;
 mod subset;
 #[cfg(test)]
 mod tests;
+mod twins;
 
 use super::destination;
 use super::indexing::{StreamEnds, bytes_of, report_of};

@@ -1,19 +1,21 @@
 //! Removes what is gone from the source: only what the index lists, and only while it is that very stream, link or empty folder.
 
-use super::Sync;
 use super::comparison::{Gone, ancestors};
+use super::{Sync, output_path};
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::{Ending, Opened, Source, Target};
+use crate::files::{Ending, Identity, Opened, Source, Target};
 use crate::index::{IndexKind, path_of, split};
 use crate::report::Action;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 
 /// What happened to something that is gone.
 enum Removed {
     Yes,
+    /// The file system does not tell its name from that of another output, which has taken its place.
+    Renamed,
     /// Something that stays is in the folder.
     Holds,
 }
@@ -27,7 +29,7 @@ pub(super) fn remove(
     dropped: &mut HashSet<Vec<u8>>,
 ) {
     let mut removal = match Target::root(sync.root) {
-        Ok(root) => Removal { sync, root, opened: Vec::new() },
+        Ok(root) => Removal { sync, root, opened: Vec::new(), by_lower_case: None },
         Err(error) => return sync.fail(b"", &error),
     };
     // The index has parents before their children.
@@ -35,6 +37,9 @@ pub(super) fn remove(
         match removal.remove(&path, &kind, holds) {
             Ok(Removed::Yes) => {
                 sync.done(Action::Removed, None, &path);
+                dropped.insert(path);
+            }
+            Ok(Removed::Renamed) => {
                 dropped.insert(path);
             }
             Ok(Removed::Holds) => crate::engine::lock(&sync.counts).gone += 1,
@@ -52,6 +57,8 @@ struct Removal<'r> {
     root: Target,
     /// Folders that were read-only.
     opened: Vec<(PathBuf, Opened)>,
+    /// The paths of all outputs, by what they are in lower case. Known when it is needed.
+    by_lower_case: Option<HashMap<String, Vec<u8>>>,
 }
 
 impl Removal<'_> {
@@ -70,6 +77,9 @@ impl Removal<'_> {
                 .and_then(|root| root.below(&folder)?.read_link(name.as_os_str()))
                 .is_ok_and(|found| found.as_os_str().as_encoded_bytes() == &**target),
         };
+        if !is_listed && self.is_other_spelling(path)? {
+            return Ok(Removed::Renamed);
+        }
         if !is_listed {
             return Err(IndexFault::Replaced { by: None }.into());
         }
@@ -90,6 +100,25 @@ impl Removal<'_> {
             unlinked => unlinked?,
         }
         Ok(Removed::Yes)
+    }
+
+    /// Whether the file at this path is that of an output whose path differs in case.
+    fn is_other_spelling(&mut self, path: &[u8]) -> Result<bool, Error> {
+        let Sync { tree, job, .. } = *self.sync;
+        let lower_case = |path: &[u8]| String::from_utf8_lossy(path).to_lowercase();
+        let outputs = self.by_lower_case.get_or_insert_with(|| {
+            let paths = (0..tree.entries.len()).map(|entry| output_path(tree, job, entry as u32));
+            paths.map(|path| (lower_case(&path), path)).collect()
+        });
+        let Some(output) = outputs.get(&lower_case(path)).filter(|output| **output != *path) else {
+            return Ok(false);
+        };
+        let identity = |path: &[u8]| -> Result<Option<Identity>, Error> {
+            let (folder, name) = split(path);
+            Ok(self.root.below(&path_of(folder)?)?.identity(path_of(name)?.as_os_str()))
+        };
+        let found = identity(path)?.filter(|found| found.is_only_name);
+        Ok(found.is_some() && found == identity(output)?)
     }
 
     /// Gives folders that remain their permissions back.

@@ -1,18 +1,19 @@
 //! Carries out what a comparison found, in rounds that each end with a generation of the index.
 
-use super::Sync;
-use super::comparison::{Comparison, Gone, Kept};
+use super::comparison::{Comparison, Due, Gone, Kept};
 use super::removal::remove;
 use super::subset::{Folders, Subset};
+use super::{Sync, output_path};
 use crate::Error;
-use crate::engine::Workers;
+use crate::engine::{Workers, lock};
 use crate::index::{FOLDER, IndexEntry, IndexWriter, Replacing};
 use crate::pipeline::destination::{self, MadeRoot};
 use crate::pipeline::indexing::{Edits, Indexing, Round, bytes_of, read_link, report_of};
 use crate::pipeline::tally::Tally;
 use crate::pipeline::{links, work_through};
 use crate::report::{Observer, Report};
-use std::collections::HashSet;
+use crate::tree::Tree;
+use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
 /// The most files and bytes of a round. What its generation costs grows with the whole index, so small rounds would cost more.
@@ -54,7 +55,8 @@ impl<'s> Rounds<'s> {
         let mut rounds = Rounds { sync, made, folders, report: Report::default() };
         if let Err(error) = rounds.run(comparison, writer) {
             // What was done is to be reported too.
-            if rounds.report == Report::default() {
+            let counts = *lock(&sync.counts);
+            if rounds.report == Report::default() && counts.renamed + counts.mode + counts.removed == 0 {
                 return Err(error);
             }
             let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
@@ -64,36 +66,57 @@ impl<'s> Rounds<'s> {
     }
 
     fn run(&mut self, comparison: Comparison, mut writer: IndexWriter) -> Result<(), Error> {
-        let Sync { tree, .. } = *self.sync;
-        let Comparison { due, links, renames, modes, gone, holds_excluded: mut holds, .. } = comparison;
+        let Sync { tree, job, .. } = *self.sync;
+        let Comparison { due, links, renames, modes, gone, obstacles, holds_excluded: mut holds, .. } =
+            comparison;
         let deletes = self.sync.deletes();
-        let (obstacles, gone): (Vec<Gone>, Vec<Gone>) =
+        let (in_the_way, gone): (Vec<Gone>, Vec<Gone>) =
             gone.into_iter().filter(|_| deletes).partition(|gone| gone.is_in_the_way);
-        let mut edits = Edits::default();
-        remove(self.sync, obstacles, &mut holds, &mut edits.dropped);
-        let mut first = Some((renames, modes, edits));
-        let mut last = Some(Last { gone, holds });
-        let mut rest = &due[..];
-        loop {
-            let mut bytes = 0_u64;
-            let taken = rest.iter().take(ROUND_FILES).take_while(|due| {
-                let begun = bytes;
-                bytes = bytes.saturating_add(tree.entries[due.entry as usize].size);
-                begun < ROUND_BYTES
-            });
-            let (due, later) = rest.split_at(taken.count());
-            rest = later;
-            let is_last = rest.is_empty();
-            let links = if is_last { &links[..] } else { &[] };
-            let subset = Subset::of(self.sync, &self.folders, due, links, first.is_some() || is_last);
+        // They come last, so that what is in their way stays until all else is encrypted or renamed.
+        let (blocked, free): (Vec<Due>, Vec<Due>) =
+            due.into_iter().partition(|due| obstacles.block(&output_path(tree, job, due.entry)));
+        let mut rounds: VecDeque<(&[Due], bool)> = cut(tree, &free).map(|due| (due, false)).collect();
+        rounds.extend(cut(tree, &blocked).map(|due| (due, true)));
+        match rounds.back() {
+            Some((_, true)) => {}
+            Some(_) if obstacles.is_empty() => {}
+            _ => rounds.push_back((&[], !obstacles.is_empty())),
+        }
+        if !renames.is_empty() && matches!(rounds.front(), Some((_, true))) {
+            // What is renamed may be in the way.
+            rounds.push_front((&[], false));
+        }
+        let mut first = Some((renames, modes));
+        let mut in_the_way = Some(in_the_way);
+        let mut last = Some(gone);
+        while let Some((due, is_blocked)) = rounds.pop_front() {
+            let is_last = rounds.is_empty();
             let mut edits = Edits::default();
-            let (renames, modes, begun) = first.take().unwrap_or_default();
-            edits.dropped = begun.dropped;
-            let last = if is_last { last.take() } else { None };
-            match self.round(&subset, writer, (renames, modes), edits, last)? {
+            if let Some(in_the_way) = in_the_way.take_if(|_| is_blocked) {
+                self.remove(in_the_way, &mut holds, &mut edits, 0);
+            }
+            let links = if is_last { &links[..] } else { &[] };
+            let touched = match is_blocked {
+                true => &self.folders.all_touched[..],
+                false if first.is_some() || is_last => &self.folders.touched,
+                false => &[],
+            };
+            let subset = Subset::of(self.sync, &self.folders, due, links, touched);
+            let last = last.take_if(|_| is_last).map(|gone| Last { gone, holds: std::mem::take(&mut holds) });
+            match self.round(&subset, writer, first.take().unwrap_or_default(), edits, last)? {
                 Some(next) => writer = next,
                 None => return Ok(()),
             }
+        }
+        Ok(())
+    }
+
+    /// Removes these, unless something has failed: it may have been to take their place. `failed`: how many did in this round.
+    fn remove(&self, gone: Vec<Gone>, holds: &mut HashSet<Vec<u8>>, edits: &mut Edits, failed: u64) {
+        if failed + self.report.failed + self.sync.tally.report(0).failed > 0 {
+            lock(&self.sync.counts).gone += gone.len() as u64;
+        } else {
+            remove(self.sync, gone, holds, &mut edits.dropped);
         }
     }
 
@@ -138,7 +161,7 @@ impl<'s> Rounds<'s> {
                     sync.done(*action, None, &bytes_of(&folder.join(&link.name)));
                 }
             }
-            remove(sync, gone, &mut holds, &mut edits.dropped);
+            self.remove(gone, &mut holds, &mut edits, tally.report(0).failed);
         }
         let written = indexing.list_round(&outputs, &tally, edits).and_then(|writer| match is_last {
             true => writer.finish().map(|root| (None, Some(report_of(&root)))),
@@ -151,4 +174,20 @@ impl<'s> Rounds<'s> {
         all_ended?;
         written.map(|(next, _)| next)
     }
+}
+
+/// Cuts files into rounds.
+fn cut<'d>(tree: &'d Tree, due: &'d [Due]) -> impl Iterator<Item = &'d [Due]> {
+    let mut rest = due;
+    std::iter::from_fn(move || {
+        let mut bytes = 0_u64;
+        let taken = rest.iter().take(ROUND_FILES).take_while(|due| {
+            let begun = bytes;
+            bytes = bytes.saturating_add(tree.entries[due.entry as usize].size);
+            begun < ROUND_BYTES
+        });
+        let (round, later) = rest.split_at(taken.count());
+        rest = later;
+        (!round.is_empty()).then_some(round)
+    })
 }

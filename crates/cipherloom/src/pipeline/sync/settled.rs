@@ -48,6 +48,11 @@ impl Sync<'_> {
             return Ok(());
         }
         let (from, to) = (root.below(&folder)?, root.below(&path_of(new_folder)?)?);
+        let found = from.identity(name.as_os_str()).filter(|found| found.is_only_name);
+        if found.is_some() && found == to.identity(new_name.as_os_str()) {
+            // The file system takes both for one name, and the file bears it already.
+            return Ok(());
+        }
         let rename = || match is_renamed {
             true => from.remove_file(name.as_os_str()),
             false => from.rename(name.as_os_str(), &to, new_name.as_os_str()),

@@ -4,6 +4,7 @@ use super::Sync;
 use super::comparison::{Comparison, Due};
 use crate::Error;
 use crate::index::{ContentDigest, path_of, split};
+use crate::pipeline::indexing::bytes_of;
 use crate::pipeline::job::Job;
 use crate::pipeline::tally::Entries;
 use crate::pipeline::worker::TreeEntries;
@@ -16,8 +17,10 @@ use std::path::{Path, PathBuf};
 pub(super) struct Folders {
     /// By folder, the one above.
     parents: Vec<u32>,
-    /// Those that get new attributes, or new names in them without a file of a round.
-    touched: Vec<u32>,
+    /// Those that get new attributes, or new names in them without a file of a round, and in whose way nothing is.
+    pub(super) touched: Vec<u32>,
+    /// The same, and those in whose way something is.
+    pub(super) all_touched: Vec<u32>,
 }
 
 impl Folders {
@@ -27,15 +30,21 @@ impl Folders {
             directories.iter().zip(0..).map(|(directory, index)| (&*directory.path, index)).collect();
         let parent = |path: &Path| path.parent().and_then(|above| by_path.get(above)).copied().unwrap_or(0);
         let parents = directories.iter().map(|directory| parent(&directory.path)).collect();
-        let mut touched = comparison.folders.clone();
-        touched.extend(comparison.links.iter().map(|(link, _)| sync.tree.links[*link as usize].directory));
-        touched
+        let mut all_touched = comparison.folders.clone();
+        all_touched
+            .extend(comparison.links.iter().map(|(link, _)| sync.tree.links[*link as usize].directory));
+        all_touched
             .extend(comparison.renames.iter().map(|kept| sync.tree.entries[kept.entry as usize].directory));
         let gone = comparison.gone.iter().filter(|_| sync.deletes()).map(|gone| &gone.path);
         for path in gone.chain(comparison.renames.iter().map(|kept| &kept.path)) {
-            touched.extend(by_path.get(&*path_of(split(path).0)?));
+            all_touched.extend(by_path.get(&*path_of(split(path).0)?));
         }
-        Ok(Folders { parents, touched })
+        let mut touched = all_touched.clone();
+        if !comparison.obstacles.is_empty() {
+            let path = |folder: &u32| bytes_of(&directories[*folder as usize].path);
+            touched.retain(|folder| !comparison.obstacles.block(&path(folder)));
+        }
+        Ok(Folders { parents, touched, all_touched })
     }
 }
 
@@ -53,21 +62,20 @@ pub(super) struct Subset {
 }
 
 impl Subset {
-    /// These files and links, with the folders around them. `with_touched`: and those that are touched otherwise.
+    /// These files and links, with the folders around them. `touched`: and those that are touched otherwise.
     pub(super) fn of(
         sync: &Sync<'_>,
         folders: &Folders,
         due: &[Due],
         links: &[(u32, Action)],
-        with_touched: bool,
+        touched: &[u32],
     ) -> Subset {
         let Sync { tree, .. } = *sync;
         let mut is_needed = vec![false; tree.directories.len()];
         is_needed[0] = true;
         let files = due.iter().map(|due| tree.entries[due.entry as usize].directory);
         let links_in = links.iter().map(|(link, _)| tree.links[*link as usize].directory);
-        let touched = folders.touched.iter().copied().filter(|_| with_touched);
-        for mut folder in files.chain(links_in).chain(touched) {
+        for mut folder in files.chain(links_in).chain(touched.iter().copied()) {
             while !std::mem::replace(&mut is_needed[folder as usize], true) {
                 folder = folders.parents[folder as usize];
             }
