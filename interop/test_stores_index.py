@@ -101,6 +101,33 @@ def test_every_difference_is_named(s3, tmp_path, sealed, key, flags):
     assert "4 FAILED" in tool.message(done)
 
 
+def test_a_store_that_answers_from_another_object_is_found_out(s3, tmp_path, sealed, plain, key):
+    place, folder = sealed
+    # Another stream of the same length under the same key, as an older version would be.
+    tool.run("encrypt", plain / "large.bin", tmp_path / "large.bin", "--key", key)
+    other = (tmp_path / "large.bin").read_bytes()
+    assert len(other) == (folder / "large.bin").stat().st_size
+    answered = set()
+
+    def answer(handler, forward):
+        asked = handler.headers["Range"]
+        start, end = map(int, asked.removeprefix("bytes=").split("-"))
+        status, headers, body = forward()
+        # Each end is that of the listed object where it is asked for again, or alone.
+        is_other = asked not in answered and start + 16 < len(other)
+        answered.add(asked)
+        handler.answer(status, other[start : end + 1] if is_other else body, headers)
+
+    def rule(request):
+        return answer if request.method == "GET" and request.path.endswith("large.bin") else None
+
+    for command in (["verify", place], ["decrypt", place, tmp_path / "back", "--only", "large.bin"]):
+        answered.clear()
+        done, _ = proxied(s3, rule, *command, "--key", key, code=tool.UNAUTHENTIC)
+        assert f"{place}/large.bin: replaced" in tool.message(done)
+    assert tool.read_tree(tmp_path / "back") == {}
+
+
 def test_a_quick_verification_reads_ends_only(s3, tmp_path, sealed, key):
     place, _ = sealed
     done, proxy = proxied(s3, lambda _: None, "verify", place, "--key", key, "--quick", "--json")

@@ -2,7 +2,7 @@
 //! the library's to say (`Indexing`); here the beginnings and ends of objects are read for it.
 //!
 //! ```text
-//! verify, decrypt   the object, then its first 40 and last 16 bytes
+//! verify, decrypt   the object, once
 //! verify --quick    its first 40 and last 16 bytes, or all of a short one
 //! index             its first segment and last 16 bytes
 //! encrypt           nothing of what the run writes; of an output that it skips, as `index`
@@ -274,15 +274,6 @@ impl Context {
             self.send(TaskEvent::Noted(entry, Noted::Other(identity)));
         }
         compared
-    }
-
-    /// The same for a large object, whose ends are read for it.
-    pub(crate) async fn compare_large(&self, object: &Object) -> Result<(), Error> {
-        if !self.compares() {
-            return Ok(());
-        }
-        let (_, ends) = read_ends(&self.inventory, object, StreamEnds::BEGIN as u64).await?;
-        self.compare(object, &ends)
     }
 
     /// Has the output of an object listed; `made`: its ends, if this run has written it.

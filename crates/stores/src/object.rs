@@ -183,16 +183,18 @@ async fn large(
         }
         head = source::read_head(&context.inventory, object, &context.job.work, begun.bytes).await?;
     }
+    let first = head[..head.len().min(StreamEnds::BEGIN)].to_vec();
     let pieces = begin(context, object, head, bound.to_owned()).await?;
     let mut sink = Guarded::new(context, target.begin().await?);
-    let verified = in_parts(context, object, &pieces, sink.get(), made).await?;
-    context.compare_large(object).await?;
+    let end = in_parts(context, object, &pieces, sink.get(), made).await?;
+    // Of the bytes that gave the keys and were opened with them: a store may answer each request from another object.
+    context.compare(object, &StreamEnds::new(&first, &end, object.size))?;
     source::check_unchanged(&context.inventory, object).await?;
     let settled = sink.get().finish().await;
     // The upload has ended, completed or taken back.
     sink.disarm();
     match context.job.work {
-        Work::Verify(_) => settled.map(|_| Settled::Ended(Ended::Done(verified))),
+        Work::Verify(_) => settled.map(|_| Settled::Ended(Ended::Done(pieces.plaintext_len()))),
         _ => settled,
     }
 }
@@ -209,8 +211,14 @@ pub(crate) async fn begin(
     context.ciphers.run(begin).await.map(Arc::new)
 }
 
-/// A part of an output, with its share of the memory.
-pub(crate) type Part = (Bytes, OwnedSemaphorePermit);
+/// A part of an output.
+pub(crate) struct Part {
+    pub(crate) output: Bytes,
+    /// The last bytes of its source, as many as identify a stream.
+    source_end: Vec<u8>,
+    /// Of the memory.
+    pub(crate) share: OwnedSemaphorePermit,
+}
 
 /// The parts of the output in their order; some of them are read and translated ahead, also while nobody asks for the next:
 /// an answer that nobody reads is given up by its store.
@@ -231,20 +239,21 @@ pub(crate) fn parts<'p>(
         let (context, object, pieces) = (Arc::clone(context), object.clone(), Arc::clone(pieces));
         let mut task = JoinSet::new();
         task.spawn(async move { translated(&context, &object, &pieces, range, wanted).await });
-        let output = joined(task.join_next().await.expect("a task was spawned"))?;
-        Ok((output, share))
+        let (output, source_end) = joined(task.join_next().await.expect("a task was spawned"))?;
+        Ok(Part { output, source_end, share })
     };
     stream::iter(ranges).map(part).buffered(PARTS).boxed()
 }
 
-/// Takes all parts through; gives the length of the plaintext.
+/// Takes all parts through; gives the last bytes of the source.
 async fn in_parts(
     context: &Arc<Context>,
     object: &Object,
     pieces: &Arc<Pieces>,
     sink: &mut Sink,
     made: &mut StreamEnds,
-) -> Result<u64, Error> {
+) -> Result<Vec<u8>, Error> {
+    let mut end = Vec::new();
     let mut parts = parts(context, object, pieces);
     let mut writes: JoinSet<Result<(), Error>> = JoinSet::new();
     let mut is_read = false;
@@ -253,11 +262,14 @@ async fn in_parts(
             part = parts.next(), if !is_read && writes.len() < PARTS => match part {
                 None => is_read = true,
                 Some(part) => {
-                    let (bytes, share) = part?;
+                    let Part { output, source_end, share } = part?;
+                    // The last part may be shorter than that.
+                    end.extend(source_end);
+                    end.drain(..end.len().saturating_sub(StreamEnds::END));
                     if context.notes() {
-                        made.add(&bytes);
+                        made.add(&output);
                     }
-                    let write = sink.part(bytes);
+                    let write = sink.part(output);
                     writes.spawn(async move {
                         let written = write.await;
                         drop(share);
@@ -268,22 +280,23 @@ async fn in_parts(
             Some(written) = writes.join_next(), if !writes.is_empty() => joined(written)?,
         }
     }
-    Ok(pieces.plaintext_len())
+    Ok(end)
 }
 
-/// One part of the output, from this range of the source.
+/// One part of the output, from this range of the source, and the last bytes of that.
 async fn translated(
     context: &Context,
     object: &Object,
     pieces: &Arc<Pieces>,
     range: Range<u64>,
     wanted: Range<u64>,
-) -> Result<Bytes, Error> {
+) -> Result<(Bytes, Vec<u8>), Error> {
     let len = wanted.end - wanted.start;
     let bytes = match len {
         0 => Bytes::new(),
         _ => source::read(&context.inventory, object, wanted).await?.bytes,
     };
+    let end = bytes[bytes.len().saturating_sub(StreamEnds::END)..].to_vec();
     let output = if matches!(context.job.work, Work::Copy) {
         bytes
     } else {
@@ -295,7 +308,7 @@ async fn translated(
         context.ciphers.run(translate).await?
     };
     context.send(TaskEvent::Advanced(len));
-    Ok(output)
+    Ok((output, end))
 }
 
 /// An output as bytes to send: wiped when dropped if it is plaintext. Wiping costs as much as the cipher, so what is

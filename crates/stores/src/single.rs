@@ -50,7 +50,7 @@ impl StoreJob {
         let mut tasks = JoinSet::new();
         tasks.spawn_on(send_parts(context, object, sender), runtime()?.handle());
         let mut output_bytes = 0;
-        while let Some((part, share)) = stop.block_on(parts.recv())? {
+        while let Some(Part { output: part, share, .. }) = stop.block_on(parts.recv())? {
             output_bytes += part.len() as u64;
             sink.write_all(&part).map_err(|error| Error::io("write the output", error))?;
             drop(share);
