@@ -367,8 +367,8 @@ def test_a_run_is_stopped_while_it_holds_the_listing(s3, sealed, key):
     is_listing, may_go_on = threading.Event(), threading.Event()
 
     def rule(request):
-        # The first page of the top level is asked for before the run begins.
-        if request.is_listing and "delimiter" not in request.query:
+        # The first page of the top level, and the roots, are asked for before that.
+        if request.is_listing and "delimiter" not in request.query and "cipherloom" not in request.query:
             is_listing.set()
             may_go_on.wait(60)
 
@@ -383,3 +383,40 @@ def test_a_run_is_stopped_while_it_holds_the_listing(s3, sealed, key):
         finally:
             run.kill()
             may_go_on.set()
+
+
+def denied(request):
+    """As S3 answers for an absent key to credentials that may list the prefix alone."""
+    return stores.refuse(403, "AccessDenied") if ".cipherloom/" in request.path else None
+
+
+def test_a_tree_without_an_index_is_verified_by_who_may_list_its_prefix_alone(s3, plain, key):
+    place = f"s3://{s3.bucket()}/sealed"
+    s3.run("encrypt", plain, place, "--key", key)
+    done, _ = proxied(s3, denied, "verify", place, "--key", key, "--json")
+    assert summary(done)["files"] == len(SIZES)
+    # An index that is there, and cannot be read, is not passed over.
+    s3.run("index", place, "--key", key)
+    done, _ = proxied(s3, denied, "verify", place, "--key", key, code=tool.PARTIAL)
+    assert "the credentials do not allow this" in tool.message(done)
+
+
+def test_an_indexed_tree_is_not_rekeyed_whatever_is_selected_or_refused(s3, tmp_path, sealed, key):
+    place, folder = sealed
+    new, before = tool.keygen(tmp_path / "new.json"), tool.read_tree(folder)
+    rekey = ["rekey", place, place, "--key", key, "--to", new, "--if-exists", "overwrite"]
+    said = tool.message(s3.run(*rekey, "--include", "*.epub", code=tool.USAGE))
+    assert "which this run would not carry over" in said
+    proxied(s3, denied, *rekey, code=tool.USAGE)
+
+    def no_listing(request):
+        return stores.refuse(403, "AccessDenied") if request.is_listing and "cipherloom" in request.query else None
+
+    proxied(s3, no_listing, *rekey, code=tool.FAILED)
+    (folder / ".cipherloom/index/root").rename(tmp_path / "root")
+    (folder / ".cipherloom/index/root.previous").write_bytes(b"x")
+    s3.run(*rekey, code=tool.USAGE)
+    (folder / ".cipherloom/index/root.previous").unlink()
+    (tmp_path / "root").rename(folder / ".cipherloom/index/root")
+    assert tool.read_tree(folder) == before
+    s3.run(*rekey, "--exclude", ".cipherloom")

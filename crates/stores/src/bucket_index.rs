@@ -5,6 +5,7 @@
 
 use crate::existing::Provenance;
 use crate::faults::ask;
+use crate::pages;
 use crate::place::{Bucket, Kind, Place};
 use crate::run::random;
 use crate::runtime::runtime;
@@ -15,14 +16,14 @@ use cipherloom::{
     error::IndexFault,
     internal::{IndexStore, engine::lock},
 };
+use object_store::list::PaginatedListOptions;
 use object_store::{GetOptions, GetResult, ObjectMeta};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// What the library calls the newest generation, and the one before.
-pub(crate) const ROOT: &str = ".cipherloom/index/root";
-const PREVIOUS: &str = ".cipherloom/index/root.previous";
+/// What the library calls the newest generation. The key of the one before begins with it.
+const ROOT: &str = ".cipherloom/index/root";
 
 impl Place {
     /// The index of the tree at this place, for one run or listing; `None` if the place is a folder, whose index the library
@@ -36,16 +37,20 @@ impl Place {
     /// Whether the tree at this place of a store has an index, as far as that can be seen without its key. Always false for a
     /// folder.
     ///
+    /// The store lists the roots for it: whoever may list a prefix but not the bucket gets a denial when asking for an object that
+    /// does not exist.
+    ///
     /// # Errors
     /// If the store cannot be asked.
     pub fn has_index(&self) -> Result<bool, Error> {
-        let Some(index) = self.index() else { return Ok(false) };
-        for path in [ROOT, PREVIOUS] {
-            if index.look(path).map_err(|error| error.at(&index.address(path)))? {
-                return Ok(true);
-            }
+        let Kind::Bucket { bucket, .. } = &self.0 else { return Ok(false) };
+        let root = bucket.key(ROOT)?;
+        // The key of the root before begins with that of the root.
+        let listed = pages::list(bucket, Some(root.as_ref()), PaginatedListOptions::default());
+        match runtime()?.block_on(listed) {
+            Ok((page, _)) => Ok(!page.result.objects.is_empty()),
+            Err(refusal) => Err(refusal.of("look for an index").at(&bucket.address(&root))),
         }
-        Ok(false)
     }
 }
 

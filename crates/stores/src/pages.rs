@@ -57,7 +57,7 @@ struct Unwanted;
 #[derive(Debug)]
 pub(crate) struct Pages {
     pub(crate) bucket: Arc<Bucket>,
-    selection: Selection,
+    pub(crate) selection: Selection,
     first: PaginatedListResult,
     /// What the first page had beside.
     refused: Vec<Refused>,

@@ -1,6 +1,5 @@
 //! A run: the objects of a place, many in flight. Tasks send events; only the calling thread invokes the observer.
 
-use crate::bucket_index;
 use crate::indexing::{Duty, IndexRun, Noted};
 use crate::inventory::{Inventory, Object, Survey, address};
 use crate::job::{Limits, StoreJob, output_path};
@@ -19,7 +18,7 @@ use futures_util::FutureExt;
 use futures_util::future::join;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
@@ -172,7 +171,9 @@ impl StoreJob {
         let mut index = IndexRun::begin(inventory, job, &tally)?;
         context.duty = index.as_ref().map(IndexRun::duty);
         process_all(context, inventory, events, &tally, index.as_mut())?;
-        let index = index.filter(|_| !tally.is_stopped()).and_then(|index| index.finish(inventory, &tally));
+        let index = index
+            .filter(|_| !tally.is_stopped())
+            .and_then(|index| index.finish(inventory, &tally));
         if let (Some(folder), Some(first_existing), true) = (folder, first_existing, self.job.durable) {
             let folders = touched.folders();
             if let Err(error) = sync_folders(folder, folders.iter().map(PathBuf::as_path), &first_existing) {
@@ -208,7 +209,8 @@ impl StoreJob {
     pub fn check(&self, inventory: &Inventory) -> Result<(), Error> {
         if matches!(self.job.work, Work::Rekey { .. })
             && let Some(pages) = &inventory.pages
-            && runtime()?.block_on(pages.holds(bucket_index::ROOT))
+            && !pages.selection.leaves_out(Path::new(".cipherloom"))
+            && inventory.place().has_index()?
         {
             return Err(IndexFault::NotCarried.into());
         }

@@ -52,7 +52,9 @@ impl Selection {
             && self.shard.is_none_or(|shard| shard.takes(relative))
     }
 
-    pub(crate) fn leaves_out(&self, relative: &Path) -> bool {
+    /// Whether what has this path is excluded by a glob: a file, or a folder with all that is below it.
+    #[must_use]
+    pub fn leaves_out(&self, relative: &Path) -> bool {
         self.exclude.as_ref().is_some_and(|globs| globs.matches(relative))
     }
 
