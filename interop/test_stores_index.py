@@ -420,3 +420,23 @@ def test_an_indexed_tree_is_not_rekeyed_whatever_is_selected_or_refused(s3, tmp_
     (tmp_path / "root").rename(folder / ".cipherloom/index/root")
     assert tool.read_tree(folder) == before
     s3.run(*rekey, "--exclude", ".cipherloom")
+
+
+def test_an_empty_source_writes_no_index(s3, tmp_path, sealed, plain, key):
+    place, folder = sealed
+    before = tool.read_tree(folder)
+    (tmp_path / "empty").mkdir()
+    empty = f"s3://{s3.bucket()}/sealed"
+    for command in (
+        ["encrypt", tmp_path / "empty", place, "--index"],
+        ["encrypt", plain, place, "--index", "--include", "typo"],
+        ["index", place, "--replace", "--exclude", "*"],
+        ["encrypt", tmp_path / "empty", empty, "--index"],
+    ):
+        said = tool.message(s3.run(*command, "--key", key, code=tool.FAILED))
+        assert "there is nothing to be" in said, said
+    made = tmp_path / "made.json"
+    s3.run("encrypt", tmp_path / "empty", empty, "--index", "--new-key", made, code=tool.FAILED)
+    assert not made.exists()
+    s3.run("encrypt", tmp_path / "empty", place, "--key", key, "--index", "--allow-empty")
+    assert tool.read_tree(folder) == before

@@ -170,9 +170,12 @@ impl StoreJob {
         let tally = Tally::new(&objects, observer);
         let mut index = IndexRun::begin(inventory, job, &tally)?;
         context.duty = index.as_ref().map(IndexRun::duty);
+        let notes = context.notes();
         process_all(context, inventory, events, &tally, index.as_mut())?;
+        // A source that is empty, as where its disk is not mounted, replaces no index with one that lists nothing.
+        let is_empty = notes && inventory.found().0 == 0 && tally.report(0).failed == 0;
         let index = index
-            .filter(|_| !tally.is_stopped())
+            .filter(|_| !tally.is_stopped() && !is_empty)
             .and_then(|index| index.finish(inventory, &tally));
         if let (Some(folder), Some(first_existing), true) = (folder, first_existing, self.job.durable) {
             let folders = touched.folders();

@@ -82,12 +82,12 @@ pub fn run(run: &Run<'_>, source: Source) -> anyhow::Result<ExitCode> {
     let about = job.destination.as_ref().unwrap_or(inventory.place()).address();
     job.check(&inventory).map_err(|error| error.at(&about))?;
     warn_of_index(&job);
-    let refuse_nothing = |report: &Report| match report.files + report.skipped + report.failed {
-        // An index may list nothing.
-        0 if report.index.is_none() => {
-            run.refuse_nothing(&inventory.place().address(), inventory.passed_over().excluded)
-        }
-        _ => Ok(()),
+    // An index that was compared may list nothing.
+    let is_empty =
+        |report: &Report| report.files + report.skipped + report.failed == 0 && report.index.is_none();
+    let refuse_nothing = |report: &Report| match is_empty(report) {
+        true => run.refuse_nothing(&inventory.place().address(), inventory.passed_over().excluded),
+        false => Ok(()),
     };
     if run.dry_run {
         let printer = Printer::for_dry_run(run.style(), run.common.verbose);
@@ -107,7 +107,9 @@ pub fn run(run: &Run<'_>, source: Source) -> anyhow::Result<ExitCode> {
         |observer| job.run(&inventory, observer).map_err(|error| error.at(&about)),
         |report| {
             let passed_over = inventory.passed_over();
-            RunSummary::of_run(*report, inventory.links(), passed_over).with_index(&job.job)
+            let summary = RunSummary::of_run(*report, inventory.links(), passed_over);
+            // A run that found nothing has written no index, and need not.
+            if is_empty(report) { summary } else { summary.with_index(&job.job) }
         },
     )?;
     refuse_nothing(&report).inspect_err(|_| run.take_key_back())?;
