@@ -440,3 +440,21 @@ def test_an_empty_source_writes_no_index(s3, tmp_path, sealed, plain, key):
     assert not made.exists()
     s3.run("encrypt", tmp_path / "empty", place, "--key", key, "--index", "--allow-empty")
     assert tool.read_tree(folder) == before
+
+
+def test_what_could_not_be_listed_is_not_missing(s3, tmp_path, key):
+    # So many that the bucket is listed for them.
+    names = ["first/file", *(f"second/{number}" for number in range(1_000))]
+    tool.write_tree(tmp_path / "plain", dict.fromkeys(names, 0))
+    tool.run("encrypt", tmp_path / "plain", tmp_path / "sealed", "--key", key, "--index")
+    bucket = s3.bucket()
+    shutil.copytree(tmp_path / "sealed", s3.data / bucket / "sealed")
+
+    def rule(request):
+        return stores.refuse(403, "AccessDenied") if request.is_listing and "second" in request.query else None
+
+    command = ["decrypt", f"s3://{bucket}/sealed", tmp_path / "back", "--key", key, "--only", "**"]
+    done, _ = proxied(s3, rule, *command, code=tool.PARTIAL)
+    said = tool.message(done)
+    assert f"s3://{bucket}/sealed/second: " in said and "AccessDenied" in said and "missing" not in said
+    assert set(tool.read_tree(tmp_path / "back")) == {b"first/file"}

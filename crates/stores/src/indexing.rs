@@ -123,9 +123,15 @@ impl Inventory {
             stop.block_on(pages.each(|found| match found {
                 Found::Object(object) if wanted.contains(&*object.path) => objects.push(object),
                 Found::Object(_) => {}
-                Found::Unlisted(found) => unlisted.push(found),
+                // What could not be listed may be wanted. A key that is no path is not.
+                Found::Unlisted(found) => {
+                    if matches!(found.error.without_path(), Error::Store { .. }) {
+                        unlisted.push(found);
+                    }
+                }
             }))?;
-            let listing = Listing { objects, unlisted, ..Listing::default() };
+            let mut listing = Listing { objects, unlisted, ..Listing::default() };
+            listing.tree = Some(Arc::new(tree(&self.place, &mut listing)?));
             return Ok(Inventory::known(self.place.clone(), listing));
         }
         let look = |file: String| async move {
