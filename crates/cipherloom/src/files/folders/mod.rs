@@ -169,12 +169,11 @@ fn set_mode(folder: &File, ending: Ending<'_>) -> io::Result<()> {
     // Whether it is inherited decides about the set-group-ID bit, not the twin.
     const OWN: u32 = 0o6000;
     let mode = |twin: &Attributes| twin.permissions.mode();
-    let now = match ending {
-        Ending::AsItIs => return Ok(()),
-        // It was made with these, less what the process's umask took.
-        Ending::Made(twin) if mode(twin) & 0o700 == 0o700 => return Ok(()),
-        _ => folder.metadata()?.permissions().mode() & 0o7777,
-    };
+    if matches!(ending, Ending::AsItIs) {
+        return Ok(());
+    }
+    // Some file systems give a new folder more than was asked for: FAT, CIFS, inherited access control lists.
+    let now = folder.metadata()?.permissions().mode() & 0o7777;
     let wanted = match ending {
         Ending::AsItIs => return Ok(()),
         Ending::Closed(Opened { mode }) => mode,
