@@ -364,3 +364,30 @@ fn more_threads_than_files_can_be_opened_for_are_not_started() {
         assert!(held <= open_files.max(64), "{open_files}: {threads} threads, {slots} slots");
     }
 }
+
+/// Moves a folder away and puts others in its place, when the first entry has ended.
+struct Exchange(PathBuf, PathBuf, PathBuf);
+
+impl Observer for Exchange {
+    fn entry_ended(&self) {
+        fs::rename(&self.0, &self.1).unwrap();
+        fs::create_dir_all(&self.2).unwrap();
+    }
+}
+
+#[test]
+fn a_deep_folder_that_was_moved_away_gets_no_attributes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, out) = (folder.path().join("source"), folder.path().join("out"));
+    let (half, deep) = (["d"; 10].join("/"), ["d"; 20].join("/"));
+    fs::create_dir_all(source.join(&deep)).unwrap();
+    fs::write(source.join("page"), b"outer").unwrap();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    fs::File::open(source.join(&deep)).unwrap().set_modified(long_ago).unwrap();
+    let moved = folder.path().join("moved");
+    let exchange = Exchange(out.join(&half), moved.clone(), out.join(&deep));
+    run_observed(&source, &Job::new(Work::Encrypt(tink()), Some(out.clone())), &exchange).unwrap();
+    let time = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    assert_eq!(time(&out.join(&deep)), long_ago);
+    assert_ne!(time(&moved.join(&half)), long_ago);
+}

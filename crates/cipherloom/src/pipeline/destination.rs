@@ -184,6 +184,8 @@ pub(super) fn prepare_below(
         }
     }
     let first_existing = first_existing.clone();
+    // What bears a folder's name at the end of the run is looked at anew.
+    let root = root.with_waypoints();
     Ok(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders, shared })
 }
 
