@@ -94,7 +94,8 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         IndexFault::NotAFile => "something else than cipherloom put it there: look at it, and remove it",
         IndexFault::InUse => "wait until the other run has ended",
         IndexFault::Overtaken => {
-            "run again when the other run has ended; with --if-exists skip, `cipherloom encrypt --index` lists what is written already"
+            "run again when the other run has ended: with --if-exists overwrite if this run replaced files, else with \
+             --if-exists skip, which lists what is written already"
         }
         IndexFault::Reserved { .. } => {
             "--exclude .cipherloom leaves it out of what is encrypted; an output needs another name"
