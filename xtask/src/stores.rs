@@ -11,11 +11,14 @@ use std::path::Path;
 pub(crate) fn run(command: &Path) -> Result<()> {
     // A destination that folds case.
     debian::ensure(&[("mkfs.exfat", "exfatprogs"), ("mount.exfat-fuse", "exfat-fuse")])?;
-    tests(command, &["s3", "age", "single", "stop", "faults", "trust", "safety", "index", "azure"])?
-        .environment("PATH", place::first_on_path(&age()?)?)
-        .environment("CIPHERLOOM_VERSITYGW", versitygw()?)
-        .environment("CIPHERLOOM_AZURITE", azurite()?)
-        .run()
+    tests(
+        command,
+        &["s3", "age", "single", "stop", "faults", "trust", "safety", "index", "index_refusals", "azure"],
+    )?
+    .environment("PATH", place::first_on_path(&age()?)?)
+    .environment("CIPHERLOOM_VERSITYGW", versitygw()?)
+    .environment("CIPHERLOOM_AZURITE", azurite()?)
+    .run()
 }
 
 /// Runs `interop/test_stores_gcs.py`, then the Python package's tests of that store. On request: the emulator takes a minute and a
