@@ -1,5 +1,6 @@
-//! `cargo xtask armv8`: runs the kernels' tests for AArch64, so that the backend `armv8` is compiled and run where no such
-//! processor is at hand; and compares the lab's ciphers in C, which have ARM intrinsics.
+//! `cargo xtask armv8`: runs the kernels' tests and the README's demonstration for AArch64, so that the command and its backend
+//! `armv8` are compiled and run where no such processor is at hand; and compares the lab's ciphers in C, which have ARM
+//! intrinsics.
 //!
 //! A stage of `cargo xtask test long` alone, since it depends on Debian 12's arm64 packages. They are the
 //! one package registry that has a standard library for AArch64, which must be of the very compiler that uses it;
@@ -38,7 +39,20 @@ pub(crate) fn run() -> Result<()> {
     let backends = told.lines().find(|line| line.contains("backends here:")).unwrap_or("no backends named");
     ensure!(backends.contains("armv8"), "the emulated processor was not seen to have `armv8`: {backends}");
     println!("armv8: tests passed under emulation; {backends}");
+    demonstrate(&sysroot)?;
     compare_ciphers()
+}
+
+/// Builds the whole command, a static executable, and runs the README's demonstration with it.
+fn demonstrate(sysroot: &Path) -> Result<()> {
+    cargo(sysroot, "build", "cipherloom-cli").args(["--features", "stores"]).run()?;
+    let folder = place::target().join("armv8/command");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let executable = place::target().join("armv8/build").join(TARGET).join("debug/cipherloom");
+    let emulate = r#"printf '#!/bin/sh\nexec qemu-aarch64 -cpu max "%s" "$@"\n' "$1" > cipherloom
+        chmod +x cipherloom
+        PATH="$PWD:$PATH" SAMPLES="$2/samples" exec sh "$2/packaging/tests/demo.sh""#;
+    Program::new("sh").folder(folder).args(["-euc", emulate, "sh"]).arg(executable).arg(place::root()).run()
 }
 
 /// The lab's ciphers in C must give the same bytes under emulation as here, where the lab's tests check them.
@@ -69,12 +83,16 @@ fn compare_ciphers() -> Result<()> {
 }
 
 fn tests(sysroot: &Path, arguments: &[&str]) -> Program {
+    cargo(sysroot, "test", "cipherloom-kernels").args(arguments)
+}
+
+/// Debian's compiler on a package, for AArch64.
+fn cargo(sysroot: &Path, action: &str, package: &str) -> Program {
     let variable = |name: &str| format!("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_{name}");
     Program::cargo()
         .folder(place::root())
-        .args(["test", "--locked", "--package", "cipherloom-kernels", "--target", TARGET, "--target-dir"])
+        .args([action, "--locked", "--package", package, "--target", TARGET, "--target-dir"])
         .arg(place::target().join("armv8/build"))
-        .args(arguments)
         .environment("RUSTC", sysroot.join("usr/bin/rustc"))
         .environment("LD_LIBRARY_PATH", sysroot.join("usr/lib/x86_64-linux-gnu"))
         .environment(&variable("LINKER"), "aarch64-linux-gnu-gcc")
