@@ -81,7 +81,8 @@ pub(super) fn refused(errno: Errno) -> Error {
 /// A new file under a temporary name, marked as used. Between both steps another run may find it and remove it, so then
 /// there is another one.
 pub(super) fn create(folder: &Arc<OwnedFd>, mode: Mode) -> Result<(OwnedFd, TemporaryName), Error> {
-    const ATTEMPTS: usize = 32;
+    // A run that sweeps without a pause takes most of them.
+    const ATTEMPTS: usize = 512;
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
     for _ in 0..ATTEMPTS {
         let mut created = None;
