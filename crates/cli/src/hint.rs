@@ -119,7 +119,10 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
             "put the right file back and run again; or if a run without --index replaced it: `cipherloom encrypt --index \
              --if-exists overwrite` lists it, and so does `cipherloom index --replace`"
         }
-        IndexFault::EmptySource => "if its disk is mounted and it is empty, remove the files of DST yourself",
+        IndexFault::EmptySource => {
+            "check SRC and that its disk is mounted; if all its files were replaced, run once without --delete first; if it is \
+             empty, remove the files of DST yourself"
+        }
         IndexFault::Foreign => "look at it, and move it away",
         IndexFault::NotAnAnchor => "choose another --anchor",
         IndexFault::OtherTree => "check DST, and --anchor",

@@ -1,6 +1,8 @@
 //! `cipherloom sync`, as a user meets it.
 #![cfg(unix)]
 
+#[path = "sync/doubt.rs"]
+mod doubt;
 mod sealed_tree;
 #[path = "sealed_tree/synchronized.rs"]
 mod synchronized;

@@ -88,8 +88,10 @@ pub enum IndexFault {
     /// The anchor file is none.
     #[error("this is not an anchor file")]
     NotAnAnchor,
-    /// A synchronization that removes what is gone from the source would remove everything.
-    #[error("the source is empty, so everything would be removed from the encrypted tree")]
+    /// A synchronization that removes what is gone from the source would remove every file.
+    #[error(
+        "the source is empty, or another one: it has no file that the index lists, so all would be removed from the encrypted tree"
+    )]
     EmptySource,
     /// A file that is not under a key of the keyset, or no file, has an output's name, and the index does not list it.
     #[error("not replaced: the index does not list it, and no key opens it")]

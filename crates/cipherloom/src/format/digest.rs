@@ -13,6 +13,11 @@ const LABEL: &[u8] = b"\0cipherloom content digest 1";
 pub(crate) struct ContentHasher(hmac::Context);
 
 impl Format {
+    /// Whether the keyset has an enabled key of this identifier.
+    pub(crate) fn has_key(&self, key_id: u32) -> bool {
+        matches!(&*self.kind, Kind::Tink(format) if format.key_value(key_id).is_some())
+    }
+
     /// Begins a digest for a file that the key of this identifier seals.
     ///
     /// # Errors

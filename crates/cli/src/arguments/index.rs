@@ -46,7 +46,8 @@ pub struct IndexArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A file is unchanged if its size and time are those that the index of DST lists. Outputs of renamed
-files are renamed, unless --bind-path is given. What is gone from SRC stays in DST without --delete.
+files are renamed, unless --bind-path is given. Give that in every run or in none.
+What is gone from SRC stays in DST without --delete.
 
 Examples:
   cipherloom sync books sealed --key key.json
@@ -60,7 +61,7 @@ pub struct SyncArguments {
     #[arg(value_name = "DST")]
     pub destination: PathBuf,
     /// Remove from DST what the index lists and SRC has no longer. Nothing is removed if a part of SRC cannot be listed, or what
-    /// --include or --exclude leaves out; an empty SRC is refused
+    /// --include or --exclude leaves out; SRC is refused if it has no listed file
     #[arg(long)]
     pub delete: bool,
     /// Compare the content of files too, by a keyed digest in the index. Without it, a change that keeps size and time is not

@@ -204,17 +204,26 @@ impl Target {
     }
 
     /// What bears this name; `None` if nothing does.
-    pub(crate) fn look(&self, name: &OsStr) -> Option<Looked> {
-        let found = retry_on_intr(|| statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW)).ok()?;
+    ///
+    /// # Errors
+    /// If it cannot be told.
+    pub(crate) fn look(&self, name: &OsStr) -> Result<Option<Looked>, Error> {
+        let found = match retry_on_intr(|| statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW)) {
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
+            found => found.map_err(|errno| Error::io("look at the output", errno.into()))?,
+        };
         let kind = FileType::from_raw_mode(found.st_mode);
-        Some(Looked {
+        Ok(Some(Looked {
             is_file: kind == FileType::RegularFile,
             is_folder: kind == FileType::Directory,
+            is_link: kind == FileType::Symlink,
+            device: found.st_dev,
+            mode: found.st_mode & 0o777,
             len: found.st_size as u64,
             modified: u32::try_from(found.st_mtime_nsec)
                 .ok()
                 .map(|nanoseconds| (found.st_mtime, nanoseconds)),
-        })
+        }))
     }
 
     fn kind(&self, name: &OsStr) -> Option<FileType> {

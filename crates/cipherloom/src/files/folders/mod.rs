@@ -122,6 +122,11 @@ pub(crate) struct Identity {
 pub(crate) struct Looked {
     pub(crate) is_file: bool,
     pub(crate) is_folder: bool,
+    pub(crate) is_link: bool,
+    /// 0 where the system does not say it.
+    pub(crate) device: u64,
+    /// The permission bits.
+    pub(crate) mode: u32,
     pub(crate) len: u64,
     pub(crate) modified: Option<Moment>,
 }

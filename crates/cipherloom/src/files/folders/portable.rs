@@ -175,14 +175,30 @@ impl Target {
     }
 
     /// What bears this name; `None` if nothing does.
+    ///
+    /// # Errors
+    /// If it cannot be told.
     #[cfg_attr(
         all(target_os = "linux", not(feature = "portable")),
         allow(dead_code, reason = "only its own tests are compiled then")
     )]
-    pub(crate) fn look(&self, name: &OsStr) -> Option<Looked> {
-        let found = self.0.join(name).symlink_metadata().ok()?;
-        let modified = crate::tree::attributes(&found).moment();
-        Some(Looked { is_file: found.is_file(), is_folder: found.is_dir(), len: found.len(), modified })
+    pub(crate) fn look(&self, name: &OsStr) -> Result<Option<Looked>, Error> {
+        let found = match self.0.join(name).symlink_metadata() {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            found => found.map_err(|error| Error::io("look at the output", error))?,
+        };
+        let attributes = crate::tree::attributes(&found);
+        Ok(Some(Looked {
+            is_file: found.is_file(),
+            is_folder: found.is_dir(),
+            is_link: found.is_symlink(),
+            device: device(&found),
+            mode: attributes.mode() & 0o777,
+            len: found.len(),
+            modified: attributes.moment(),
+        }))
     }
 
     /// Removes the empty folder of this name.
@@ -327,6 +343,16 @@ fn step(root: &Path, relative: &Path) -> io::Result<Option<PathBuf>> {
         }
     }
     Ok(Some(path))
+}
+
+#[cfg(unix)]
+fn device(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::dev(metadata)
+}
+
+#[cfg(not(unix))]
+fn device(_metadata: &fs::Metadata) -> u64 {
+    0
 }
 
 fn source_refused(error: io::Error) -> Error {

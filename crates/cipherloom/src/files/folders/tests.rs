@@ -34,6 +34,16 @@ macro_rules! hold_for {
             }
 
             #[test]
+            fn what_cannot_be_looked_at_is_not_missing() {
+                let folder = tempdir().unwrap();
+                let target = target(folder.path());
+                assert!(target.look(OsStr::new("missing")).unwrap().is_none());
+                assert!(target.look(OsStr::new(&"x".repeat(300))).is_err());
+                symlink("missing", folder.path().join("link")).unwrap();
+                assert!(target.look(OsStr::new("link")).unwrap().unwrap().is_link);
+            }
+
+            #[test]
             fn outputs_appear_whole_or_not_at_all() {
                 let folder = tempdir().unwrap();
                 let (target, path) = (target(folder.path()), folder.path().join("final"));

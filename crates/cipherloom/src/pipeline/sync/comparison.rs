@@ -3,12 +3,16 @@
 //! A file is unchanged if its size and time are those of the index, and its output has the length and time that the index says.
 //! An output with another time is looked into. Where in doubt, a file is encrypted again.
 
+mod doubtful;
+
 use super::content::digest_of;
-use super::outputs::Outputs;
+use super::outputs::Lookup;
+use super::removal::Obstacles;
 use super::twins::twins;
 use super::{Sync, output_path};
 use crate::Error;
 use crate::engine::Workers;
+use crate::error::IndexFault;
 use crate::index::{ContentDigest, Index, IndexEntry, IndexFile, IndexKind, path_of, split};
 use crate::pipeline::indexing::{Item, Items, Place, read_link};
 use crate::pipeline::job::Links;
@@ -62,21 +66,6 @@ pub(super) struct Gone {
     pub(super) is_in_the_way: bool,
 }
 
-/// Paths at which the index lists something else than the source has: a file in a folder's place, or the other way round.
-#[derive(Default)]
-pub(super) struct Obstacles(HashSet<Vec<u8>>);
-
-impl Obstacles {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Whether one is at this path, or above.
-    pub(super) fn block(&self, path: &[u8]) -> bool {
-        !self.is_empty() && (self.0.contains(path) || ancestors(path).any(|folder| self.0.contains(folder)))
-    }
-}
-
 /// A state of a file that outlasts a new name.
 type State = (Inode, u64, Option<Moment>);
 
@@ -88,7 +77,10 @@ impl Comparison {
     pub(super) fn of(sync: &Sync<'_>, index: Option<&Index>) -> Result<Comparison, Error> {
         let mut comparing = Comparing {
             sync,
-            outputs: Outputs::of(sync.root),
+            source: Lookup::of(&sync.tree.root),
+            outputs: Lookup::of(sync.root),
+            passed_over: HashSet::new(),
+            has_listed_file: false,
             result: Comparison::default(),
             doubtful: Vec::new(),
             twins: twins(sync),
@@ -96,6 +88,7 @@ impl Comparison {
         comparing.compare_listings(index)?;
         comparing.decide_doubtful(index)?;
         comparing.find_renames()?;
+        comparing.refuse_other_source()?;
         if sync.options.checksum && !sync.options.dry_run {
             comparing.digest_due()?;
         }
@@ -118,7 +111,12 @@ impl Comparison {
 
 struct Comparing<'s> {
     sync: &'s Sync<'s>,
-    outputs: Outputs,
+    source: Lookup,
+    outputs: Lookup,
+    /// What the index lists where the source has a link or special file that the listing passes over.
+    passed_over: HashSet<Vec<u8>>,
+    /// Whether the source has something of the name of a listed file.
+    has_listed_file: bool,
     result: Comparison,
     /// Files whose size and time have not changed, and of which more is to be known.
     doubtful: Vec<Kept>,
@@ -140,7 +138,10 @@ impl Comparing<'_> {
                 self.add_new(item);
             }
             match items.next_if(|(_, path)| *path == listed.path) {
-                Some((item, _)) => self.meet(item, listed),
+                Some((item, _)) => {
+                    self.has_listed_file |= matches!(listed.kind, IndexKind::File(_));
+                    self.meet(item, listed);
+                }
                 None => self.miss(listed)?,
             }
         }
@@ -179,7 +180,8 @@ impl Comparing<'_> {
             (Item::Folder(folder), IndexKind::Folder { mode: listed_mode, modified }) => {
                 let attributes = &tree.directories[folder as usize].attributes;
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
-                if !(is_same && self.outputs.look(&path).is_some_and(|found| found.is_folder)) {
+                let has_mode = self.has_mode(&path, attributes.mode());
+                if !(is_same && has_mode && self.outputs.look(&path).is_some_and(|found| found.is_folder)) {
                     self.result.folders.push(folder);
                 }
             }
@@ -195,11 +197,9 @@ impl Comparing<'_> {
                     (false, _) => self.result.links.push((link, Action::Changed)),
                 }
             }
+            (Item::Link(_), _) if job.links == Links::Skip => self.pass_over(path),
             (item, kind) => {
-                let is_in_the_way = !matches!(item, Item::Link(_)) || job.links != Links::Skip;
-                if is_in_the_way {
-                    self.result.obstacles.0.insert(path.clone());
-                }
+                self.result.obstacles.insert(path.clone());
                 // A run that was killed may have put the one in the place of the other.
                 let is_replaced = self.outputs.look(&path).is_some_and(|output| match item {
                     Item::File(_) => output.is_file,
@@ -207,7 +207,7 @@ impl Comparing<'_> {
                     Item::Link(_) => !output.is_file && !output.is_folder,
                 });
                 if !is_replaced {
-                    self.result.gone.push(Gone { path, kind, is_in_the_way });
+                    self.result.gone.push(Gone { path, kind, is_in_the_way: true });
                 }
                 self.add_new(item);
             }
@@ -217,8 +217,13 @@ impl Comparing<'_> {
     fn meet_file(&mut self, entry: u32, path: Vec<u8>, listed: IndexFile) {
         let found = &self.sync.tree.entries[entry as usize];
         let modified = found.attributes.moment();
-        if found.size != listed.size || modified.is_none() || modified != listed.modified {
+        let is_other = listed.plaintext != self.sync.job.plaintext_path(&path);
+        if is_other || found.size != listed.size || modified.is_none() || modified != listed.modified {
             return self.add_due(entry, Action::Changed);
+        }
+        // A key that was disabled opens it no longer.
+        if !self.sync.format.has_key(listed.key_id) {
+            return self.add_due(entry, Action::Restored);
         }
         let looks_listed = self.outputs.look(&path).is_some_and(|output| {
             output.is_file && output.len == listed.ciphertext_len && output.modified == listed.modified
@@ -242,7 +247,7 @@ impl Comparing<'_> {
     /// A file that is the one that the index lists.
     fn settle(&mut self, kept: Kept) {
         let found = self.sync.tree.entries[kept.entry as usize].attributes.mode();
-        if found == kept.listed.mode {
+        if found == kept.listed.mode && self.has_mode(&kept.path, found) {
             self.result.unchanged += 1;
         } else if self.sync.is_listed_stream(&kept.path, &kept.listed) {
             self.result.modes.push(kept);
@@ -250,6 +255,18 @@ impl Comparing<'_> {
             // It cannot be opened to be given others.
             self.add_due(kept.entry, Action::Changed);
         }
+    }
+
+    /// Whether an output has the permissions of its source, if they are preserved exactly.
+    fn has_mode(&mut self, path: &[u8], wanted: u32) -> bool {
+        !self.sync.job.preserve_modes
+            || self.outputs.look(path).is_some_and(|output| output.mode == wanted & 0o777)
+    }
+
+    /// Keeps what the index lists, and all below it: the source has something there that the listing passes over.
+    fn pass_over(&mut self, path: Vec<u8>) {
+        self.result.holds_excluded.extend(ancestors(&path).map(<[u8]>::to_vec));
+        self.passed_over.insert(path);
     }
 
     /// The source has nothing of the name that the index lists.
@@ -265,54 +282,17 @@ impl Comparing<'_> {
             self.result.holds_excluded.extend(ancestors(&listed.path).map(<[u8]>::to_vec));
             return Ok(());
         }
-        let is_in_the_way = self.result.obstacles.block(&listed.path);
-        self.result.gone.push(Gone { path: listed.path, kind: listed.kind, is_in_the_way });
-        Ok(())
-    }
-
-    /// Decides about files with another inode than the index lists: two may have swapped their names. And about those whose
-    /// content is compared.
-    fn decide_doubtful(&mut self, index: Option<&Index>) -> Result<(), Error> {
-        let doubtful = std::mem::take(&mut self.doubtful);
-        if doubtful.is_empty() {
+        let is_passed_over = ancestors(&listed.path).any(|folder| self.passed_over.contains(folder))
+            || self.source.look(listed.plaintext_path()).is_some_and(|found| match found.is_link {
+                true => job.links == Links::Skip,
+                false => !found.is_file && !found.is_folder,
+            });
+        if is_passed_over {
+            self.pass_over(listed.path);
             return Ok(());
         }
-        let entries = &self.sync.tree.entries;
-        let is_moved = |kept: &Kept| {
-            let found = entries[kept.entry as usize].attributes.inode;
-            found.filter(|_| kept.listed.inode.is_some() && found != kept.listed.inode)
-        };
-        let state = |inode: Inode, kept: &Kept| -> State { (inode, kept.listed.size, kept.listed.modified) };
-        let mut listed_as: HashMap<State, bool> =
-            doubtful.iter().filter_map(|kept| Some((state(is_moved(kept)?, kept), false))).collect();
-        if !listed_as.is_empty() {
-            for listed in index.map(Index::entries).into_iter().flatten() {
-                if let IndexKind::File(file) = listed?.kind
-                    && let Some(inode) = file.inode
-                    && let Some(is_listed) = listed_as.get_mut(&(inode, file.size, file.modified))
-                {
-                    *is_listed = true;
-                }
-            }
-        }
-        let is_swapped = |kept: &Kept| {
-            is_moved(kept).is_some_and(|inode| listed_as.get(&state(inode, kept)) == Some(&true))
-        };
-        let verdicts: Vec<OnceLock<bool>> = doubtful.iter().map(|_| OnceLock::new()).collect();
-        self.each(doubtful.len(), |number| {
-            let kept = &doubtful[number];
-            let is_same = !is_swapped(kept)
-                && (!self.sync.options.checksum
-                    || digest_of(self.sync, kept.entry, kept.listed.key_id).ok() == kept.listed.digest);
-            let _ = verdicts[number].set(is_same);
-        })?;
-        for (kept, verdict) in doubtful.into_iter().zip(verdicts) {
-            match verdict.into_inner() {
-                Some(true) => self.settle(kept),
-                Some(false) => self.add_due(kept.entry, Action::Changed),
-                None => return Err(Error::Stopped),
-            }
-        }
+        let is_in_the_way = self.result.obstacles.block(&listed.path);
+        self.result.gone.push(Gone { path: listed.path, kind: listed.kind, is_in_the_way });
         Ok(())
     }
 
@@ -339,7 +319,9 @@ impl Comparing<'_> {
         due.retain(|due| {
             let entry = &tree.entries[due.entry as usize];
             let inode = entry.attributes.inode.filter(|_| !entry.attributes.has_other_names);
-            let state = inode.map(|inode| (inode, entry.size, entry.attributes.moment()));
+            // A time of whole seconds may be that of another file, which got the inode of one that was removed.
+            let modified = entry.attributes.moment().filter(|(_, nanoseconds)| *nanoseconds != 0);
+            let state = inode.zip(modified).map(|(inode, modified)| (inode, entry.size, Some(modified)));
             let Some(at) =
                 state.filter(|_| due.action == Action::New).and_then(|state| known.remove(&state)?)
             else {
@@ -352,7 +334,9 @@ impl Comparing<'_> {
                 || (listed.digest.is_some()
                     && digest_of(self.sync, due.entry, listed.key_id).ok() == listed.digest);
             let has_new_name = self.sync.is_listed_stream(&new_path, listed);
-            let is_free = has_new_name || self.outputs.look(&new_path).is_none();
+            let is_free = has_new_name
+                || (self.outputs.look(&new_path).is_none()
+                    && self.outputs.has_same_device(&gone.path, &new_path));
             let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
             let from = if has_new_name { &new_path } else { &gone.path };
             if self.result.obstacles.block(&new_path)
@@ -368,6 +352,16 @@ impl Comparing<'_> {
         self.result.due = due;
         let mut at = 0..;
         self.result.gone.retain(|_| !taken.contains(&at.next().expect("endless")));
+        Ok(())
+    }
+
+    /// Refuses to remove everything that is listed: the source may be an unmounted disk, or another folder.
+    fn refuse_other_source(&self) -> Result<(), Error> {
+        let Comparison { gone, renames, .. } = &self.result;
+        let loses_files = gone.iter().any(|gone| matches!(gone.kind, IndexKind::File(_)));
+        if self.sync.deletes() && loses_files && !self.has_listed_file && renames.is_empty() {
+            return Err(Error::from(IndexFault::EmptySource).at(&self.sync.tree.root));
+        }
         Ok(())
     }
 

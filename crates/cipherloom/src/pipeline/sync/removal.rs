@@ -11,6 +11,25 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 
+/// Paths at which the index lists something else than the source has: a file in a folder's place, or the other way round.
+#[derive(Default)]
+pub(super) struct Obstacles(HashSet<Vec<u8>>);
+
+impl Obstacles {
+    pub(super) fn insert(&mut self, path: Vec<u8>) {
+        self.0.insert(path);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one is at this path, or above.
+    pub(super) fn block(&self, path: &[u8]) -> bool {
+        !self.is_empty() && (self.0.contains(path) || ancestors(path).any(|folder| self.0.contains(folder)))
+    }
+}
+
 /// What happened to something that is gone.
 enum Removed {
     Yes,
@@ -69,7 +88,14 @@ impl Removal<'_> {
             Err(error) if is_missing(&error) => return Ok(Removed::Yes),
             parent => parent?,
         };
-        let Some(found) = parent.look(name.as_os_str()) else { return Ok(Removed::Yes) };
+        let found = match parent.look(name.as_os_str()) {
+            Err(error) if is_refused(&error) => {
+                self.open_up(folder.clone())?;
+                parent.look(name.as_os_str())?
+            }
+            found => found?,
+        };
+        let Some(found) = found else { return Ok(Removed::Yes) };
         let is_listed = match kind {
             IndexKind::File(listed) => found.is_file && self.sync.is_listed_stream(path, listed),
             IndexKind::Folder { .. } => found.is_folder,
@@ -92,9 +118,8 @@ impl Removal<'_> {
             false => parent.remove_file(name.as_os_str()),
         };
         match unlink() {
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {
-                let opened = self.root.open_up(&folder)?;
-                self.opened.extend(opened.map(|opened| (folder, opened)));
+            Err(error) if is_refused(&error) => {
+                self.open_up(folder)?;
                 unlink()?;
             }
             unlinked => unlinked?,
@@ -121,12 +146,22 @@ impl Removal<'_> {
         Ok(found.is_some() && found == identity(output)?)
     }
 
+    fn open_up(&mut self, folder: PathBuf) -> Result<(), Error> {
+        let opened = self.root.open_up(&folder)?;
+        self.opened.extend(opened.map(|opened| (folder, opened)));
+        Ok(())
+    }
+
     /// Gives folders that remain their permissions back.
     fn close(self) {
         for (folder, opened) in self.opened.into_iter().rev() {
             let _ = self.root.finish(&folder, Ending::Closed(opened), false);
         }
     }
+}
+
+fn is_refused(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied)
 }
 
 fn is_missing(error: &Error) -> bool {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Folders {
     /// By folder, the one above.
     parents: Vec<u32>,
-    /// Those that get new attributes, or new names in them without a file of a round, and in whose way nothing is.
+    /// Those that get new attributes, or new names or permissions in them without a file of a round, and in whose way nothing is.
     pub(super) touched: Vec<u32>,
     /// The same, and those in whose way something is.
     pub(super) all_touched: Vec<u32>,
@@ -33,8 +33,8 @@ impl Folders {
         let mut all_touched = comparison.folders.clone();
         all_touched
             .extend(comparison.links.iter().map(|(link, _)| sync.tree.links[*link as usize].directory));
-        all_touched
-            .extend(comparison.renames.iter().map(|kept| sync.tree.entries[kept.entry as usize].directory));
+        let kept = comparison.renames.iter().chain(&comparison.modes);
+        all_touched.extend(kept.map(|kept| sync.tree.entries[kept.entry as usize].directory));
         let gone = comparison.gone.iter().filter(|_| sync.deletes()).map(|gone| &gone.path);
         for path in gone.chain(comparison.renames.iter().map(|kept| &kept.path)) {
             all_touched.extend(by_path.get(&*path_of(split(path).0)?));
