@@ -1,11 +1,13 @@
 //! Removes what is gone from the source: only what the index lists, and only while it is that very stream, link or empty folder.
 
 use super::comparison::{Gone, ancestors};
+use super::twins::{ignores_case, lower_case};
 use super::{Sync, output_path};
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::{Ending, Identity, Opened, Source, Target};
+use crate::files::{Ending, Opened, Source, Target};
 use crate::index::{IndexKind, path_of, split};
+use crate::pipeline::indexing::bytes_of;
 use crate::report::Action;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -76,12 +78,15 @@ struct Removal<'r> {
     root: Target,
     /// Folders that were read-only.
     opened: Vec<(PathBuf, Opened)>,
-    /// The paths of all outputs, by what they are in lower case. Known when it is needed.
+    /// The paths of all outputs and folders, by what they are in lower case; none where the disk tells them apart.
     by_lower_case: Option<HashMap<String, Vec<u8>>>,
 }
 
 impl Removal<'_> {
     fn remove(&mut self, path: &[u8], kind: &IndexKind, holds: &HashSet<Vec<u8>>) -> Result<Removed, Error> {
+        if self.is_other_spelling(path) {
+            return Ok(Removed::Renamed);
+        }
         let (folder, name) = split(path);
         let (folder, name) = (path_of(folder)?, path_of(name)?);
         let parent = match self.root.below(&folder) {
@@ -103,9 +108,6 @@ impl Removal<'_> {
                 .and_then(|root| root.below(&folder)?.read_link(name.as_os_str()))
                 .is_ok_and(|found| found.as_os_str().as_encoded_bytes() == &**target),
         };
-        if !is_listed && self.is_other_spelling(path)? {
-            return Ok(Removed::Renamed);
-        }
         if !is_listed {
             return Err(IndexFault::Replaced { by: None }.into());
         }
@@ -127,23 +129,18 @@ impl Removal<'_> {
         Ok(Removed::Yes)
     }
 
-    /// Whether the file at this path is that of an output whose path differs in case.
-    fn is_other_spelling(&mut self, path: &[u8]) -> Result<bool, Error> {
-        let Sync { tree, job, .. } = *self.sync;
-        let lower_case = |path: &[u8]| String::from_utf8_lossy(path).to_lowercase();
+    /// Whether this path differs in case alone from an output's, or from that of a folder of outputs, where the disk ignores case.
+    fn is_other_spelling(&mut self, path: &[u8]) -> bool {
+        let Sync { tree, job, root, .. } = *self.sync;
         let outputs = self.by_lower_case.get_or_insert_with(|| {
-            let paths = (0..tree.entries.len()).map(|entry| output_path(tree, job, entry as u32));
-            paths.map(|path| (lower_case(&path), path)).collect()
+            if !ignores_case(root) {
+                return HashMap::new();
+            }
+            let outputs = (0..).take(tree.entries.len()).map(|entry| output_path(tree, job, entry));
+            let folders = tree.directories.iter().map(|folder| bytes_of(&folder.path));
+            outputs.chain(folders).map(|path| (lower_case(&path), path)).collect()
         });
-        let Some(output) = outputs.get(&lower_case(path)).filter(|output| **output != *path) else {
-            return Ok(false);
-        };
-        let identity = |path: &[u8]| -> Result<Option<Identity>, Error> {
-            let (folder, name) = split(path);
-            Ok(self.root.below(&path_of(folder)?)?.identity(path_of(name)?.as_os_str()))
-        };
-        let found = identity(path)?.filter(|found| found.is_only_name);
-        Ok(found.is_some() && found == identity(output)?)
+        outputs.get(&lower_case(path)).is_some_and(|output| **output != *path)
     }
 
     fn open_up(&mut self, folder: PathBuf) -> Result<(), Error> {

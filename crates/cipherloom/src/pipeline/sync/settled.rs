@@ -2,6 +2,7 @@
 //! get these.
 
 use super::comparison::Kept;
+use super::twins::{ignores_case, lower_case};
 use super::{Sync, output_path};
 use crate::Error;
 use crate::files::open_file_below;
@@ -47,10 +48,14 @@ impl Sync<'_> {
         if is_renamed && !self.is_listed_stream(&kept.path, &kept.listed) {
             return Ok(());
         }
+        if is_renamed && lower_case(&kept.path) == lower_case(to) && ignores_case(self.root) {
+            // Both are one name there, which the file bears already.
+            return Ok(());
+        }
         let (from, to) = (root.below(&folder)?, root.below(&path_of(new_folder)?)?);
         let found = from.identity(name.as_os_str()).filter(|found| found.is_only_name);
-        if found.is_some() && found == to.identity(new_name.as_os_str()) {
-            // The file system takes both for one name, and the file bears it already.
+        if is_renamed && found.is_some() && found == to.identity(new_name.as_os_str()) {
+            // As well, where the disk takes Unicode's forms for one.
             return Ok(());
         }
         let rename = || match is_renamed {
