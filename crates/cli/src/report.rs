@@ -1,7 +1,6 @@
 //! What a run prints: an event for each entry, and a summary at its end, for people or as JSON lines.
 
 mod sync;
-
 use crate::escape::{self, JsonPath};
 use crate::hint::hint;
 use crate::output::{self, at};

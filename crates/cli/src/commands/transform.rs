@@ -1,9 +1,8 @@
-//! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`, `index`: arguments become a source and a job, which run over a tree
-//! ([`Run::over_tree`]), over stores ([`super::stores`]) or as a single stream ([`super::stream`]).
+//! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`, `index`, `sync`: a source and a job, over a tree ([`Run::over_tree`]), over
+//! stores ([`super::stores`]) or as a single stream ([`super::stream`]).
 
 mod index;
 mod sync;
-
 pub use index::{NOT_LISTED, index, not_a_folder};
 pub use sync::sync;
 

@@ -122,3 +122,41 @@ fn permissions_that_an_output_did_not_get_are_preserved_later() {
     set("tree/a", 0o755);
     set("sealed/a", 0o755);
 }
+
+#[test]
+fn where_something_fails_nothing_is_removed() {
+    let place = Place::new();
+    let sync = || place.run("sync tree sealed --key key.json --delete");
+    sync().expect(0);
+    // Renamed and written on: its new output fails, so the older one is the only one.
+    fs::rename(place.at("tree/a/one"), place.at("tree/a/eins")).unwrap();
+    fs::write(place.at("tree/a/eins"), "Call me Ishmael.").unwrap();
+    fs::write(place.at("sealed/a/eins"), "foreign").unwrap();
+    sync().expect(3).says(&["sealed/a/eins: not replaced"]).says(&["1 gone from the source and kept"]);
+    assert!(place.at("sealed/a/one").exists());
+    // Nor what is in the way of something new.
+    fs::remove_dir_all(place.at("tree/a")).unwrap();
+    fs::write(place.at("tree/a"), "a file now").unwrap();
+    fs::write(place.at("tree/b/new"), "").unwrap();
+    fs::write(place.at("sealed/b/new"), "foreign").unwrap();
+    sync().expect(3).says(&["sealed/b/new: not replaced"]);
+    assert!(place.at("sealed/a/one").exists() && place.at("sealed/a/two").exists());
+    fs::remove_file(place.at("sealed/b/new")).unwrap();
+    fs::remove_file(place.at("sealed/a/eins")).unwrap();
+    sync().expect(0).says(&["2 new", "3 removed"]);
+    place.verify("").expect(0);
+}
+
+#[test]
+fn what_is_moved_out_of_the_way_is_renamed() {
+    let place = Place::new();
+    let sync = || place.run("sync tree sealed --key key.json --delete");
+    sync().expect(0);
+    let sealed = fs::metadata(place.at("sealed/a/two")).unwrap().ino();
+    fs::rename(place.at("tree/a"), place.at("tree/a-2023")).unwrap();
+    fs::write(place.at("tree/a"), "a file now").unwrap();
+    sync().expect(0).says(&["1 new", "2 renamed", "1 removed"]);
+    assert_eq!(fs::metadata(place.at("sealed/a-2023/two")).unwrap().ino(), sealed);
+    sync().expect(0).says(&["4 unchanged"]);
+    place.verify("").expect(0);
+}
