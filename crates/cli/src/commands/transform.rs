@@ -1,9 +1,9 @@
 //! `cipherloom encrypt`, `decrypt`, `verify`, `rekey`, `index`, `sync`: a source and a job, over a tree ([`Run::over_tree`]), over
 //! stores ([`super::stores`]) or as a single stream ([`super::stream`]).
 
-mod index;
+pub(super) mod index;
 mod sync;
-pub use index::{NOT_LISTED, index, not_a_folder};
+pub use index::{index, not_a_folder};
 pub use sync::sync;
 
 use super::key_places::{self, NEW_KEY, Secrets};

@@ -123,7 +123,7 @@ fn warn_of_index(job: &StoreJob) {
         && let Some(place) = &job.destination
         && matches!(place.has_index(), Ok(true))
     {
-        output::warn(output::at(&place.address(), transform::NOT_LISTED));
+        output::warn(output::at(&place.address(), transform::index::NOT_LISTED));
     }
 }
 
