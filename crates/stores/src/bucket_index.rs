@@ -8,11 +8,11 @@ use crate::faults::ask;
 use crate::pages;
 use crate::place::{Bucket, Kind, Place};
 use crate::run::random;
-use crate::runtime::runtime;
+use crate::runtime::{Stop, runtime};
 use crate::sink::{Condition, Target};
 use bytes::Bytes;
 use cipherloom::{
-    Error, IfExists,
+    Error, IfExists, Observer,
     error::IndexFault,
     internal::{IndexStore, engine::lock},
 };
@@ -41,13 +41,13 @@ impl Place {
     /// does not exist.
     ///
     /// # Errors
-    /// If the store cannot be asked.
-    pub fn has_index(&self) -> Result<bool, Error> {
+    /// If the store cannot be asked; [`Error::Stopped`].
+    pub fn has_index(&self, observer: &dyn Observer) -> Result<bool, Error> {
         let Kind::Bucket { bucket, .. } = &self.0 else { return Ok(false) };
         let root = bucket.key(ROOT)?;
         // The key of the root before begins with that of the root.
         let listed = pages::list(bucket, Some(root.as_ref()), PaginatedListOptions::default());
-        match runtime()?.block_on(listed) {
+        match Stop::new(observer).block_on(listed)? {
             Ok((page, _)) => Ok(!page.result.objects.is_empty()),
             Err(refusal) => Err(refusal.of("look for an index").at(&bucket.address(&root))),
         }

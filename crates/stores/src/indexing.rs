@@ -78,7 +78,7 @@ impl StoreJob {
             || index.anchor.is_some()
             || job.destination.is_some()
             || index.mode != IndexMode::Check { quick: false };
-        if !is_needed && !place.has_index()? {
+        if !is_needed && !place.has_index(observer)? {
             job.job.index = None;
             return Ok((job, inventory.clone()));
         }

@@ -13,6 +13,7 @@ use cipherloom::{
     Error, IfExists, Observer, Report,
     error::{IndexFault, LocationFault},
     internal::{Ended, Entries, Job, Tally, Unlisted, Work, make_folders, sync_folders},
+    report::Unobserved,
 };
 use futures_util::FutureExt;
 use futures_util::future::join;
@@ -213,7 +214,7 @@ impl StoreJob {
         if matches!(self.job.work, Work::Rekey { .. })
             && let Some(pages) = &inventory.pages
             && !pages.selection.leaves_out(Path::new(".cipherloom"))
-            && inventory.place().has_index()?
+            && inventory.place().has_index(&Unobserved)?
         {
             return Err(IndexFault::NotCarried.into());
         }

@@ -121,7 +121,7 @@ fn warn_of_index(job: &StoreJob) {
     if matches!(job.job.work, Work::Encrypt(_))
         && job.job.index.is_none()
         && let Some(place) = &job.destination
-        && matches!(place.has_index(), Ok(true))
+        && matches!(place.has_index(&Unobserved), Ok(true))
     {
         output::warn(output::at(&place.address(), transform::index::NOT_LISTED));
     }
