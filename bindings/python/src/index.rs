@@ -114,7 +114,7 @@ pub(crate) fn list_entries<'py>(
     max_segment_size: Option<u32>,
 ) -> PyResult<(Bound<'py, PyAny>, IndexEntries)> {
     let format = key.format(max_segment_size)?;
-    let listed = py.detach(|| list_index(&source, &format, anchor.as_deref()));
+    let listed = py.detach(|| list_index(source.as_path().into(), &format, anchor.as_deref()));
     let (report, entries) = listed.or_raise(Some(&source))?;
     Ok((plain(py, &report)?, IndexEntries { entries: Mutex::new(Box::new(entries)), source }))
 }
