@@ -1,11 +1,9 @@
-//! `cargo xtask armv8`: runs the kernels' tests and the README's demonstration for AArch64, so that the command and its backend
-//! `armv8` are compiled and run where no such processor is at hand; and compares the lab's ciphers in C, which have ARM
-//! intrinsics.
+//! `cargo xtask armv8`: on another processor, compiles and runs the kernels' tests and the README's demonstration for AArch64, and
+//! compares the lab's ciphers in C, which have ARM intrinsics.
 //!
-//! A stage of `cargo xtask test long` alone, since it depends on Debian 12's arm64 packages. They are the
-//! one package registry that has a standard library for AArch64, which must be of the very compiler that uses it;
-//! hence Debian's compiler (`rustc-web`) and not the pinned one. Every processor that QEMU lends has the AES
-//! instructions, so `soft` and `armv8` both run. Nothing can be timed like this.
+//! A stage of `cargo xtask test long` alone, since it depends on Debian 12's arm64 packages: the one registry with a standard library
+//! for AArch64. That must be of the compiler that uses it, hence Debian's (`rustc-web`) and not the pinned one. Every processor
+//! that QEMU lends has the AES instructions, so `soft` and `armv8` both run. Nothing can be timed like this.
 //!
 //! ```text
 //! target/armv8/apt/      lists and packages of amd64 and arm64, apart from the system's
@@ -33,9 +31,10 @@ pub(crate) fn run() -> Result<()> {
     );
     debian::ensure_packages(&TOOLS)?;
     let sysroot = sysroot()?;
-    tests(&sysroot, &["--lib", "--tests"]).run()?;
+    let tests = |arguments: &[&str]| cargo(&sysroot, "test", "cipherloom-kernels").args(arguments);
+    tests(&["--lib", "--tests"]).run()?;
     // Backends that the processor lacks are left out of the tests, so their success alone says nothing of `armv8`.
-    let told = tests(&sysroot, &["--test", "backends", "--", "--nocapture", "available"]).output()?;
+    let told = tests(&["--test", "backends", "--", "--nocapture", "available"]).output()?;
     let backends = told.lines().find(|line| line.contains("backends here:")).unwrap_or("no backends named");
     ensure!(backends.contains("armv8"), "the emulated processor was not seen to have `armv8`: {backends}");
     println!("armv8: tests passed under emulation; {backends}");
@@ -46,8 +45,7 @@ pub(crate) fn run() -> Result<()> {
 /// Builds the whole command, a static executable, and runs the README's demonstration with it.
 fn demonstrate(sysroot: &Path) -> Result<()> {
     cargo(sysroot, "build", "cipherloom-cli").args(["--features", "stores"]).run()?;
-    let folder = place::target().join("armv8/command");
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let folder = made_folder("armv8/command")?;
     let executable = place::target().join("armv8/build").join(TARGET).join("debug/cipherloom");
     let emulate = r#"printf '#!/bin/sh\nexec qemu-aarch64 -cpu max "%s" "$@"\n' "$1" > cipherloom
         chmod +x cipherloom
@@ -57,8 +55,7 @@ fn demonstrate(sysroot: &Path) -> Result<()> {
 
 /// The lab's ciphers in C must give the same bytes under emulation as here, where the lab's tests check them.
 fn compare_ciphers() -> Result<()> {
-    let folder = place::target().join("armv8/ciphers");
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let folder = made_folder("armv8/ciphers")?;
     let asked = folder.join("asked");
     let ciphers = ["intrinsics-row ecb", "intrinsics-row ctr", "intrinsics-row cbc-encrypt"];
     let ciphers = ciphers.into_iter().chain(["intrinsics-eight ecb", "intrinsics-eight ctr", "plain ctr"]);
@@ -82,8 +79,10 @@ fn compare_ciphers() -> Result<()> {
     Ok(())
 }
 
-fn tests(sysroot: &Path, arguments: &[&str]) -> Program {
-    cargo(sysroot, "test", "cipherloom-kernels").args(arguments)
+fn made_folder(name: &str) -> Result<PathBuf> {
+    let folder = place::target().join(name);
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    Ok(folder)
 }
 
 /// Debian's compiler on a package, for AArch64.

@@ -243,7 +243,7 @@ fn after_a_kill_a_file_is_not_taken_in_because_it_opens() {
     }
 }
 
-/// The signal comes when so many files have been reported; what has ended by then is left to chance.
+/// The signal comes when this number of files has been reported; what has ended by then is left to chance.
 #[test]
 fn a_run_that_is_killed_leaves_what_the_next_one_takes_up() {
     let place = Place::new();

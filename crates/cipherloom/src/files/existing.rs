@@ -3,14 +3,14 @@
 /// What to do where an output's name is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IfExists {
-    /// That entry fails; what is there stays.
+    /// That entry fails; the file of that name stays.
     #[default]
     Fail,
-    /// That entry is skipped; what is there stays. Resumes a stopped run: folders below the destination that are there get
+    /// That entry is skipped; that file stays. Resumes a stopped run: folders below the destination that are there get
     /// their twins' time and lose permissions that their twins lack, and get none that they did not have (with
     /// `Job::preserve_modes`: exactly their twins').
     Skip,
-    /// The output replaces what is there, all at once.
+    /// The output replaces that file, all at once.
     Overwrite,
 }
 

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Every so many levels below the root there may be a waypoint.
+/// A waypoint lies this many levels below the root or the waypoint above.
 const STRIDE: usize = 16;
 
 /// How many waypoints are kept. The listing goes into the depth below 32 folders at a time.
