@@ -31,7 +31,7 @@ impl Cache {
     }
 
     /// What earlier runs left to write would otherwise be written during the next one.
-    fn prepare(self, medium: Medium) -> Result<()> {
+    pub(crate) fn prepare(self, medium: Medium) -> Result<()> {
         if medium == Medium::Disk {
             Program::new("sync").output()?;
         }
@@ -86,7 +86,8 @@ impl Contest {
         Ok(self.cells(&samples))
     }
 
-    fn cells(&self, samples: &[Vec<(usize, Sample)>]) -> Vec<Cell> {
+    /// What these runs, each with its round, come to.
+    pub(crate) fn cells(&self, samples: &[Vec<(usize, Sample)>]) -> Vec<Cell> {
         let yardsticks = &samples[0];
         let cell = |(variant, samples): (&Variant, &Vec<(usize, Sample)>)| {
             let ratios = samples.iter().map(|(round, sample)| sample.wall / yardsticks[*round].1.wall);

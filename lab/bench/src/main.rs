@@ -13,6 +13,7 @@ mod measure;
 mod peers;
 mod record;
 mod stores;
+mod sync;
 mod table;
 mod tail;
 mod trees;
@@ -60,6 +61,9 @@ struct Options {
     /// Which other programs to measure
     #[arg(long, value_enum, default_value_t = Choice::Core)]
     peers: Choice,
+    /// The command alone runs as on a processor with AES-NI, but without VAES and SHA instructions
+    #[arg(long)]
+    without_vaes: bool,
     /// Rounds of every row
     #[arg(long)]
     rounds: Option<usize>,
@@ -76,6 +80,8 @@ enum Other {
     Tail(tail::Options),
     /// Listing a million files, or a deep tree, beside find and fd; with --copies also whole runs beside cp and cpz
     Listing(listing::Options),
+    /// Bringing an encrypted tree up to date, beside rsync, restic and rclone; and looking at its index, beside find
+    Sync(sync::Options),
     /// Protecting e-books and making licenses, beside Readium's lcpencrypt and cp
     Lcp(lcp::Options),
     /// Encryption from bucket to bucket, beside a copy by the same client and a script of boto3 and pyca
@@ -88,6 +94,7 @@ fn main() -> ExitCode {
         Some(Other::Kernels) => kernels(),
         Some(Other::Tail(options)) => tail::run(options),
         Some(Other::Listing(options)) => listing::run(options),
+        Some(Other::Sync(options)) => sync::run(options),
         Some(Other::Lcp(options)) => lcp::run(options),
         Some(Other::Stores(options)) => stores::run(options),
         None => table(&options),
@@ -126,7 +133,10 @@ fn table(options: &Options) -> Result<()> {
     }
     options.cache.check(options.on)?;
     let keys = Medium::Tmpfs.scratch()?;
-    let peers = Peers::prepare(options.peers, keys.path())?;
+    let mut peers = Peers::prepare(options.peers, keys.path())?;
+    if options.without_vaes {
+        peers.leave_out_vaes();
+    }
     let mut record = Record::begin(record::TABLE, peers.versions.clone());
     let rows: Vec<&Row> = ROWS.iter().filter(|row| options.wants_row(row)).collect();
     for medium in [Medium::Tmpfs, Medium::Disk] {

@@ -33,7 +33,12 @@ pub(crate) struct Peers {
     pub(crate) hybrid_identity: PathBuf,
     pub(crate) hybrid_recipient: String,
     pub(crate) versions: BTreeMap<String, String>,
+    without_vaes: bool,
 }
+
+/// What AWS-LC is to believe that the processor lacks (OPENSSL_ia32cap(3)): SHA instructions, vectors of AES, and of carry-less
+/// products.
+const WITHOUT_VAES: &str = ":~0x60020000000";
 
 /// The raw key, as the published program has it built in.
 pub(crate) const RAW_KEY: &str = "000102030405060708090a0b0c0d0e0f";
@@ -75,12 +80,30 @@ impl Peers {
             hybrid_identity,
             age: age.join("age"),
             versions: BTreeMap::new(),
+            without_vaes: false,
         };
         Program::new(&peers.cipherloom).args(["keygen", "-o"]).arg(&peers.keyset).output()?;
         std::fs::write(&peers.raw_key, RAW_KEY).context("cannot write the raw key")?;
         restrict(&peers.raw_key)?;
         peers.versions = peers.ask_versions(choice)?;
         Ok(peers)
+    }
+
+    /// From now on the command runs as on a processor that has AES-NI, but neither VAES nor SHA instructions.
+    pub(crate) fn leave_out_vaes(&mut self) {
+        self.without_vaes = true;
+        let version = self.versions.entry("cipherloom".to_owned()).or_default();
+        version.push_str(", without VAES and SHA instructions");
+    }
+
+    /// The subcommand `name` of the command.
+    pub(crate) fn command(&self, name: &str) -> Program {
+        let program = Program::new(&self.cipherloom).args([name, "--quiet"]);
+        if self.without_vaes {
+            program.args(["--backend", "aesni"]).environment("OPENSSL_ia32cap", WITHOUT_VAES)
+        } else {
+            program
+        }
     }
 
     fn ask_versions(&self, choice: Choice) -> Result<BTreeMap<String, String>> {

@@ -119,7 +119,7 @@ pub(crate) fn all(choice: Choice) -> Vec<Variant> {
             tink(p, "decrypt", s, t, PLANNED)
         }),
         each_round("tink verify, planned", Input::Tink, Check::ExitCode, |p, s, _| {
-            Program::new(&p.cipherloom).args(["verify", "--quiet"]).arg(s).arg("--key").arg(&p.keyset)
+            p.command("verify").arg(s).arg("--key").arg(&p.keyset)
         }),
         each_round("raw cbc encrypt, planned", Input::Plain, Check::Openssl("aes-128-cbc"), |p, s, t| {
             raw(p, "encrypt", "aes-128-cbc", s, t, PLANNED)
@@ -160,10 +160,10 @@ fn age_variants() -> Vec<Variant> {
         each_round("age decrypt, 2 threads", Input::Age, Check::Plain, |p, s, t| decrypt_age(p, s, t, 2)),
         each_round("age decrypt, 1 thread", Input::Age, Check::Plain, |p, s, t| decrypt_age(p, s, t, 1)),
         each_round("age verify, planned", Input::Age, Check::ExitCode, |p, s, _| {
-            Program::new(&p.cipherloom).args(["verify", "--quiet"]).arg(s).arg("--identity").arg(&p.identity)
+            p.command("verify").arg(s).arg("--identity").arg(&p.identity)
         }),
         each_round("age verify, 1 thread", Input::Age, Check::ExitCode, |p, s, _| {
-            let verify = Program::new(&p.cipherloom).args(["verify", "--quiet", "--threads", "1"]);
+            let verify = p.command("verify").args(["--threads", "1"]);
             verify.arg(s).arg("--identity").arg(&p.identity)
         }),
     ]
@@ -236,7 +236,7 @@ fn more_peers() -> Vec<Variant> {
 const PLANNED: usize = 0;
 
 fn run(peers: &Peers, command: &str, source: &Path, target: &Path, threads: usize) -> Program {
-    let program = Program::new(&peers.cipherloom).args([command, "--quiet"]).arg(source).arg(target);
+    let program = peers.command(command).arg(source).arg(target);
     if threads == PLANNED { program } else { program.args(["--threads", &threads.to_string()]) }
 }
 
