@@ -112,8 +112,11 @@ fn sysroot() -> Result<PathBuf> {
             std::fs::remove_dir_all(left).with_context(|| format!("cannot remove {}", left.display()))?;
         }
     }
-    let apt = Apt::new(&folder.join("apt"))?;
-    apt.update()?;
+    let apt = Apt { folder: made_folder("armv8/apt")? };
+    for part in ["lists/partial", "cache/archives/partial"] {
+        made_folder(&format!("armv8/apt/{part}"))?;
+    }
+    apt.program("apt-get").arg("update").run()?;
     let compiler = apt.dependency("libstd-rust-web-dev", "libstd-rust-web-")?;
     let code_generator = apt.dependency(&compiler, "libllvm")?;
     debian::ensure_packages(&[&code_generator])?;
@@ -131,14 +134,6 @@ struct Apt {
 }
 
 impl Apt {
-    fn new(folder: &Path) -> Result<Apt> {
-        for part in ["lists/partial", "cache/archives/partial", "packages"] {
-            let part = folder.join(part);
-            std::fs::create_dir_all(&part).with_context(|| format!("cannot create {}", part.display()))?;
-        }
-        Ok(Apt { folder: folder.to_owned() })
-    }
-
     fn program(&self, name: &str) -> Program {
         Program::new(name)
             .arg("-qq")
@@ -147,10 +142,6 @@ impl Apt {
             .args(["-oAPT::Architectures::=amd64", "-oAPT::Architectures::=arm64"])
             // The folder need not be open to apt's own user.
             .arg("-oAPT::Sandbox::User=root")
-    }
-
-    fn update(&self) -> Result<()> {
-        self.program("apt-get").arg("update").run()
     }
 
     /// The package on which `package` depends and whose name starts with `prefix` and ends with its version.
@@ -165,8 +156,7 @@ impl Apt {
 
     /// Fetches `package` into a folder of its own and gives the file.
     fn download(&self, package: &str) -> Result<PathBuf> {
-        let folder = self.folder.join("packages").join(package);
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        let folder = made_folder(&format!("armv8/apt/{package}"))?;
         self.program("apt-get").folder(&folder).args(["download", package]).run()?;
         let mut files = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|file| file.path());
         let package = files.find(|file| file.extension().is_some_and(|extension| extension == "deb"));
