@@ -77,7 +77,9 @@ impl Step {
                 }),
                 whole("verify --quick", |p, _, t| keyed(p, "verify", t).arg("--quick")),
                 whole("verify", |p, _, t| keyed(p, "verify", t)),
-                whole("list", |p, _, t| keyed(p, "list", t)),
+                whole("list", |p, _, t| {
+                    Program::new(&p.cipherloom).arg("list").arg(t).arg("--key").arg(&p.keyset)
+                }),
             ],
         }
     }
