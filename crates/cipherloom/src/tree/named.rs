@@ -2,8 +2,8 @@
 
 use super::dropped::{Dropped, Process};
 use super::temporary::is_temporary;
-use super::walk::{attributes, empty_tree};
-use super::{Attributes, Directory, Entry, Link, Tree, Unlisted};
+use super::walk::empty_tree;
+use super::{Attributes, Directory, Entry, Link, Tree, Unlisted, attributes};
 use crate::index::is_reserved;
 use crate::{Error, error::LocationFault};
 use std::collections::HashMap;

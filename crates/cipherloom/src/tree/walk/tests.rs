@@ -60,7 +60,7 @@ fn a_name_that_vanishes_is_told_alone() {
 fn several_threads_list_what_one_does() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    for number in 0..2 * MANY_ITEMS {
+    for number in 0..2 * MANY_PIECES * ITEMS_TAKEN {
         fs::write(root.join(format!("top-{number}")), b"12").unwrap();
     }
     for number in 0..2 * MANY_FOLDERS {
@@ -82,7 +82,7 @@ fn several_threads_list_what_one_does() {
     };
     let one = list(1);
     assert_eq!(one.0.len(), 1 + 4 * MANY_FOLDERS);
-    assert_eq!(one.1.len(), 2 * MANY_ITEMS + 2 * MANY_FOLDERS + ITEMS_TAKEN + 1);
+    assert_eq!(one.1.len(), 2 * MANY_PIECES * ITEMS_TAKEN + 2 * MANY_FOLDERS + ITEMS_TAKEN + 1);
     assert!(list(4) == one, "the order is another");
 }
 
