@@ -159,10 +159,10 @@ impl SourceFile {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::SourceChanged`] if there is a link now.
-    pub fn open(tree: &Tree, entry: &Entry) -> Result<SourceFile, Error> {
+    pub fn open(tree: &Tree, entry: Entry<'_>) -> Result<SourceFile, Error> {
         let mut folders = Folders::new(tree, None);
-        let file = folders.open(entry.directory)?.source.input(&entry.name, tree.is_single_file)?;
-        Ok(SourceFile(Input::new(file, entry.size, &entry.attributes)))
+        let file = folders.open(entry.directory())?.source.input(entry.name(), tree.is_single_file)?;
+        Ok(SourceFile(Input::new(file, entry.size(), &entry.attributes())))
     }
 
     /// `len` bytes from `offset`.
@@ -224,7 +224,7 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, b"0123456789").unwrap();
         let tree = crate::tree::Tree::list(folder.path(), &crate::tree::Selection::default()).unwrap();
-        let listed = &tree.entries[0].attributes;
+        let listed = &tree.entries.get(0).attributes();
         let open = || Input::new(File::open(&path).unwrap(), 10, listed);
         open().check_unchanged(false).unwrap();
         let changed = || {

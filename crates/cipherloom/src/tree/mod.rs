@@ -6,6 +6,7 @@
 
 mod attributes;
 mod dropped;
+mod entries;
 mod items;
 mod named;
 mod selection;
@@ -16,6 +17,7 @@ mod walk;
 pub use attributes::Attributes;
 pub(crate) use attributes::{Inode, Moment, attributes, changed};
 pub use dropped::Dropped;
+pub use entries::{Entry, EntryList};
 pub use selection::Selection;
 pub use shard::Shard;
 pub(crate) use temporary::{is_temporary, temporary_name};
@@ -31,19 +33,6 @@ pub struct Directory {
     /// Path relative to the root; empty for the root itself.
     pub path: PathBuf,
     /// Permissions and time, to be given to its twin in the output tree.
-    pub attributes: Attributes,
-}
-
-/// A regular file of the tree.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// Index of its folder in [`Tree::directories`].
-    pub directory: u32,
-    /// File name within that folder.
-    pub name: OsString,
-    /// Size in bytes when listed.
-    pub size: u64,
-    /// Permissions and time, to be given to its output.
     pub attributes: Attributes,
 }
 
@@ -86,7 +75,7 @@ pub struct Tree {
     /// The folders, parents before their children; the root is the first.
     pub directories: Vec<Directory>,
     /// The regular files.
-    pub entries: Vec<Entry>,
+    pub entries: EntryList,
     /// The symbolic links.
     pub links: Vec<Link>,
     /// What was passed over.
@@ -113,13 +102,13 @@ impl Tree {
 
     /// The entry's path relative to the root.
     #[must_use]
-    pub fn relative_path(&self, entry: &Entry) -> PathBuf {
-        self.directories[entry.directory as usize].path.join(&entry.name)
+    pub fn relative_path(&self, entry: Entry<'_>) -> PathBuf {
+        self.directories[entry.directory() as usize].path.join(entry.name())
     }
 
     /// Sum of all sizes, in bytes.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
-        self.entries.iter().map(|entry| entry.size).sum()
+        self.entries.iter().map(Entry::size).sum()
     }
 }

@@ -4,7 +4,7 @@
 use super::dropped::{Dropped, Process};
 use super::items::{Item, Items, Kind, Look, Place};
 use super::temporary::is_temporary;
-use super::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted, attributes};
+use super::{Attributes, Directory, EntryList, Link, Selection, Tree, Unlisted, attributes};
 use crate::Error;
 use crate::engine::{Leader, Ticket, Workers};
 use crate::index::is_reserved;
@@ -270,12 +270,7 @@ fn single_file(source: &Path, metadata: &Metadata, selection: &Selection) -> Res
     let mut tree = empty_tree(folder.to_owned(), attributes(&folder_metadata), true);
     if selection.takes_file(Path::new(name)) {
         tree.dropped.add(Dropped::of_metadata(metadata, Process::this()));
-        tree.entries.push(Entry {
-            directory: 0,
-            name: name.to_owned(),
-            size: metadata.len(),
-            attributes: attributes(metadata),
-        });
+        tree.entries.push(0, name, metadata.len(), &attributes(metadata));
     } else {
         tree.passed_over.excluded += 1;
     }
@@ -286,7 +281,7 @@ pub(super) fn empty_tree(root: PathBuf, attributes: Attributes, is_single_file: 
     Tree {
         root,
         directories: vec![Directory { path: PathBuf::new(), attributes }],
-        entries: Vec::new(),
+        entries: EntryList::default(),
         links: Vec::new(),
         passed_over: super::PassedOver::default(),
         dropped: Dropped::default(),
@@ -351,7 +346,7 @@ impl Tree {
             Found::Folder(path, attributes) => self.directories.push(Directory { path, attributes }),
             Found::File(name, Look { size, attributes, dropped }) => {
                 self.dropped.add(dropped);
-                self.entries.push(Entry { directory, name, size, attributes });
+                self.entries.push(directory, &name, size, &attributes);
             }
             Found::Link(name) => self.links.push(Link { directory, name }),
             Found::Special => self.passed_over.special += 1,

@@ -66,13 +66,10 @@ impl<'t> Items<'t> {
         let rank_of = |folder: &[u8]| ranks.get(folder).copied().unwrap_or(0);
         let rank = |folder: u32| rank_of(&folders[folder as usize]);
 
-        let mut first = 0;
-        let files = tree.entries.chunk_by(|one, next| one.directory == next.directory).map(|files| {
-            let range = first..first + files.len() as u32;
-            first = range.end;
-            Held { rank: rank(files[0].directory), what: What::Files(range) }
-        });
-        let mut left: Vec<Held> = files.collect();
+        let files = tree.entries.runs();
+        let mut left: Vec<Held> = files
+            .map(|(files, directory)| Held { rank: rank(directory), what: What::Files(files) })
+            .collect();
         let mode = job.index.as_ref().filter(|index| index.store.is_some()).map(|index| index.mode);
         let (has_folders, has_links, is_unique) = match mode {
             None => (true, true, false),
@@ -132,7 +129,7 @@ impl<'t> Items<'t> {
     fn name(&self, item: Item) -> (&[u8], &[u8]) {
         match item {
             Item::Folder(folder) => (split(&self.folders[folder as usize]).1, &[]),
-            Item::File(file) => (self.tree.entries[file as usize].name.as_encoded_bytes(), self.suffix),
+            Item::File(file) => (self.tree.entries.get(file).name().as_encoded_bytes(), self.suffix),
             Item::Link(link) => (self.tree.links[link as usize].name.as_encoded_bytes(), &[]),
         }
     }
@@ -150,7 +147,7 @@ impl Iterator for Items<'_> {
         };
         let folder = match item {
             Item::Folder(folder) => return Some((item, self.folders[folder as usize].clone())),
-            Item::File(file) => self.tree.entries[file as usize].directory,
+            Item::File(file) => self.tree.entries.get(file).directory(),
             Item::Link(link) => self.tree.links[link as usize].directory,
         };
         let (below, (name, suffix)) = (&self.folders[folder as usize], self.name(item));
@@ -168,7 +165,7 @@ impl Iterator for Items<'_> {
 /// The folders below which there are files.
 fn folders_with_files(tree: &Tree) -> HashSet<&Path> {
     let mut folders = HashSet::new();
-    let with_files: HashSet<u32> = tree.entries.iter().map(|entry| entry.directory).collect();
+    let with_files: HashSet<u32> = tree.entries.runs().map(|(_, folder)| folder).collect();
     for folder in with_files {
         for path in tree.directories[folder as usize].path.ancestors() {
             if !folders.insert(path) {

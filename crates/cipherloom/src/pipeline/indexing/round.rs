@@ -67,7 +67,7 @@ impl<'r> Indexing<'r> {
         if !round.is_unlisted[entry as usize] {
             return Ok(());
         }
-        let below = &self.tree.directories[self.tree.entries[entry as usize].directory as usize].path;
+        let below = &self.tree.directories[self.tree.entries.get(entry).directory() as usize].path;
         let foreign = || Error::from(IndexFault::Foreign);
         let file = open_file_below(self.root, &below.join(name)).map_err(|_| foreign())?;
         let opened = stream_key(self.job, &file, bound).map_err(|_| foreign())?;

@@ -119,8 +119,18 @@ impl StreamEnds {
 pub struct Seen {
     pub(super) identity: StreamIdentity,
     pub(super) key_id: u32,
-    /// Of a file that this run did not make of its source: what is known of it.
-    pub(super) found: Option<Box<Found>>,
+    pub(super) origin: Origin,
+}
+
+/// Where a stream comes from.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// This run has made it of its source.
+    Made,
+    /// It is a file of the tree that was listed.
+    Listed { plaintext_len: u64 },
+    /// It is another file of the encrypted tree.
+    Found(Box<Found>),
 }
 
 /// A file of the encrypted tree.
@@ -132,17 +142,23 @@ pub(super) struct Found {
 }
 
 impl Seen {
+    /// Whether this run found it and did not make it of its source.
+    pub(super) fn is_found(&self) -> bool {
+        !matches!(self.origin, Origin::Made)
+    }
+
     /// A stream that this run has made; `None` where the format has no keyset.
     ///
     /// # Errors
     /// As [`StreamEnds::identity`].
     pub fn made(ends: &StreamEnds, format: &Format) -> Result<Option<Seen>, Error> {
         let Some(key_id) = format.key_id() else { return Ok(None) };
-        Ok(Some(Seen { identity: ends.identity()?, key_id, found: None }))
+        Ok(Some(Seen { identity: ends.identity()?, key_id, origin: Origin::Made }))
     }
 
     /// A stream that was found, if one of the format's keys opens its first segment. `begin`: its first
-    /// [`Format::largest_segment`] bytes, or all of it. With it comes how many bytes of plaintext it has.
+    /// [`Format::largest_segment`] bytes, or all of it. `attributes`: those of a file that was not listed. With it comes how many
+    /// bytes of plaintext it has.
     ///
     /// # Errors
     /// [`Error::WrongKey`] or [`Error::FirstSegment`] if no key opens it; [`Error::NotThisFormat`].
@@ -151,13 +167,16 @@ impl Seen {
         associated_data: &[u8],
         begin: &[u8],
         ends: &StreamEnds,
-        attributes: Attributes,
+        attributes: Option<Attributes>,
     ) -> Result<(Seen, u64), Error> {
         let len = ends.len;
         let (key_id, layout) = format.opening_key(associated_data, begin, begin.len() as u64 == len)?;
         let plaintext_len = layout.plaintext_len(len)?;
-        let found = Some(Box::new(Found { plaintext_len, len, attributes }));
-        Ok((Seen { identity: ends.identity()?, key_id, found }, plaintext_len))
+        let origin = match attributes {
+            None => Origin::Listed { plaintext_len },
+            Some(attributes) => Origin::Found(Box::new(Found { plaintext_len, len, attributes })),
+        };
+        Ok((Seen { identity: ends.identity()?, key_id, origin }, plaintext_len))
     }
 }
 

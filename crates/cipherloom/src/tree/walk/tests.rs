@@ -77,7 +77,7 @@ fn several_threads_list_what_one_does() {
         listing.go_on(&mut tree, 0).unwrap();
         let folders: Vec<_> = tree.directories.iter().map(|folder| folder.path.clone()).collect();
         let files: Vec<_> =
-            tree.entries.iter().map(|entry| (tree.relative_path(entry), entry.size)).collect();
+            tree.entries.iter().map(|entry| (tree.relative_path(entry), entry.size())).collect();
         (folders, files)
     };
     let one = list(1);
@@ -127,7 +127,7 @@ fn a_single_file_is_a_tree_of_one() {
     fs::write(folder.path().join("one"), b"abc").unwrap();
     let tree = Tree::list(&folder.path().join("one"), &Selection::default()).unwrap();
     assert!(tree.is_single_file);
-    assert_eq!(tree.relative_path(&tree.entries[0]), PathBuf::from("one"));
+    assert_eq!(tree.relative_path(tree.entries.get(0)), PathBuf::from("one"));
 }
 
 #[test]
