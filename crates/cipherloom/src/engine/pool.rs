@@ -15,7 +15,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::{self, Scope};
 
 /// A task that was given, by which its result is taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 pub struct Ticket(u64);
 
 /// The side of a pool that gives tasks.
@@ -30,17 +30,18 @@ struct Pool<'p, T, R> {
     workers: &'p Workers<'p>,
     work: &'p (dyn Fn(T) -> R + Sync),
     state: Mutex<State<T, R>>,
-    /// There are tasks, or there will be none.
+    /// A task was queued, or the pool was closed.
     begins: Condvar,
-    /// There is another result, or there will be none.
+    /// A result was added, or the run was stopped.
     ended: Condvar,
 }
 
 struct State<T, R> {
     /// Those that are carried out before the others.
-    first: VecDeque<(Ticket, T)>,
-    tasks: VecDeque<(Ticket, T)>,
-    results: HashMap<Ticket, R>,
+    first: VecDeque<(u64, T)>,
+    tasks: VecDeque<(u64, T)>,
+    /// By ticket.
+    results: HashMap<u64, R>,
     /// Threads that wait for tasks.
     idle: usize,
     /// Whether the leader waits for a result.
@@ -50,7 +51,7 @@ struct State<T, R> {
 
 impl<T, R> State<T, R> {
     /// The task to begin next.
-    fn next(&mut self) -> Option<(Ticket, T)> {
+    fn next(&mut self) -> Option<(u64, T)> {
         self.first.pop_front().or_else(|| self.tasks.pop_front())
     }
 }
@@ -94,26 +95,25 @@ impl<T, R> Drop for Closing<'_, T, R> {
 }
 
 impl<'e, T: Send, R: Send> Leader<'_, 'e, T, R> {
-    /// Has a task carried out, when those that were given before have been begun.
+    /// Queues a task behind the others.
     pub fn give(&mut self, task: T) -> Ticket {
         self.add(task, |state| &mut state.tasks)
     }
 
-    /// The same, before all tasks that were given otherwise.
+    /// Queues a task before those that [`Leader::give`] queued.
     pub fn give_first(&mut self, task: T) -> Ticket {
         self.add(task, |state| &mut state.first)
     }
 
-    fn add(&mut self, task: T, queue: impl FnOnce(&mut State<T, R>) -> &mut VecDeque<(Ticket, T)>) -> Ticket {
+    fn add(&mut self, task: T, queue: impl FnOnce(&mut State<T, R>) -> &mut VecDeque<(u64, T)>) -> Ticket {
         self.given += 1;
-        let ticket = Ticket(self.given);
         let mut state = lock(&self.pool.state);
-        queue(&mut state).push_back((ticket, task));
+        queue(&mut state).push_back((self.given, task));
         // The leader comes to a single one itself.
         if state.idle > 0 && state.first.len() + state.tasks.len() > 1 {
             self.pool.begins.notify_one();
         }
-        ticket
+        Ticket(self.given)
     }
 
     /// Starts threads, so that with the leader's there are as many as `threads` says; once.
@@ -130,15 +130,15 @@ impl<'e, T: Send, R: Send> Leader<'_, 'e, T, R> {
         }
     }
 
-    /// The result of a task, once. Until it is there, this thread carries out tasks too.
+    /// The result of a task. Until it is there, this thread carries out tasks too.
     ///
     /// # Errors
     /// [`Error::Stopped`], also if a task panicked.
-    pub fn take(&mut self, ticket: Ticket) -> Result<R, Error> {
+    pub fn take(&mut self, Ticket(wanted): Ticket) -> Result<R, Error> {
         let pool = self.pool;
         let mut state = lock(&pool.state);
         loop {
-            if let Some(result) = state.results.remove(&ticket) {
+            if let Some(result) = state.results.remove(&wanted) {
                 return Ok(result);
             }
             if pool.workers.is_stopped() {
@@ -153,7 +153,7 @@ impl<'e, T: Send, R: Send> Leader<'_, 'e, T, R> {
             drop(state);
             let result = pool.workers.guard(|| (pool.work)(task));
             if let Some(result) = result {
-                if begun == ticket {
+                if begun == wanted {
                     return Ok(result);
                 }
                 state = lock(&pool.state);

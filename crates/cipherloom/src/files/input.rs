@@ -92,7 +92,7 @@ pub(crate) fn read_listed(
             Err(error) => return Err(Error::io("read the file", error)),
         }
         if filled == len {
-            // A short read that ends where the file was listed to end: `check_unchanged` tells of growth.
+            // A short read that ends where the file was listed to end. Growth shows in `check_unchanged`, where that is asked.
             break;
         }
     }

@@ -218,7 +218,8 @@ impl<'r> Indexing<'r> {
         }
     }
 
-    /// Finds the key that opens a file's first segment. `attributes`: those of a file that was not listed. With the stream comes how many bytes of plaintext it has.
+    /// Finds the key that opens a file's first segment. `attributes`: those of a file that was not listed. With the stream comes how
+    /// many bytes of plaintext it has.
     fn open(
         &self,
         file: &File,

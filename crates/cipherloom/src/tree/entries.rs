@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// How many entries are allocated at once.
@@ -23,6 +24,8 @@ const CHUNK: usize = 4096;
 pub struct EntryList {
     chunks: Vec<Chunk>,
     runs: Vec<Run>,
+    /// Numbers of runs by their folders; made when somebody asks for the entries of one.
+    by_folder: OnceLock<Vec<u32>>,
     /// The devices that files are on, with the high halves of inodes' numbers there.
     devices: Vec<(u64, u32)>,
     /// By entry, inodes on others, where these are too many.
@@ -63,7 +66,7 @@ struct Record {
     /// Which of the devices; or [`OTHER_DEVICE`]; or [`NO_DEVICE`] if the file has no inode.
     device: u8,
     has_other_names: bool,
-    /// All else is kept elsewhere.
+    /// Whether all but the permissions is in [`EntryList::unusual`].
     is_unusual: bool,
 }
 
@@ -135,19 +138,27 @@ impl EntryList {
 
     /// Ranges of entries that are in one folder each, with its index in [`super::Tree::directories`]; all entries are in one of them.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<u32>, u32)> {
-        let ends = self.runs.iter().skip(1).map(|next| next.first).chain([self.count()]);
-        self.runs.iter().zip(ends).map(|(run, end)| (run.first..end, run.directory))
+        self.runs.iter().enumerate().map(|(number, run)| (self.range(number), run.directory))
     }
 
-    /// The entries of a folder, where those of the folders before it come first, as in a listing.
-    pub(crate) fn of_folder(&self, directory: u32) -> Range<u32> {
-        let place = self.runs.partition_point(|run| run.directory < directory);
-        match self.runs.get(place) {
-            Some(run) if run.directory == directory => {
-                run.first..self.runs.get(place + 1).map_or(self.count(), |next| next.first)
-            }
-            _ => 0..0,
-        }
+    fn range(&self, number: usize) -> Range<u32> {
+        let end = self.runs.get(number + 1).map_or_else(|| self.count(), |next| next.first);
+        self.runs[number].first..end
+    }
+
+    /// The entries of a folder. A listing does not come to folders in the order of their indices, and may come to one twice.
+    pub(crate) fn of_folder(&self, directory: u32) -> impl Iterator<Item = u32> {
+        let folder = |number: &u32| self.runs[*number as usize].directory;
+        let numbers = self.by_folder.get_or_init(|| {
+            let mut numbers: Vec<u32> = (0..).take(self.runs.len()).collect();
+            numbers.sort_by_key(folder);
+            numbers
+        });
+        let first = numbers.partition_point(|number| folder(number) < directory);
+        numbers[first..]
+            .iter()
+            .take_while(move |number| folder(number) == directory)
+            .flat_map(|number| self.range(*number as usize))
     }
 
     /// Adds a file of this folder.
@@ -155,6 +166,7 @@ impl EntryList {
         let index = self.count();
         if self.runs.last().is_none_or(|run| run.directory != directory) {
             self.runs.push(Run { first: index, directory });
+            self.by_folder.take();
         }
         let record = self.record(index, size, attributes).unwrap_or_else(|| {
             self.unusual.insert(index, (size, attributes.clone()));

@@ -187,6 +187,7 @@ impl<'l> Listing<'l> {
             let path: Arc<Path> = folder.path.as_path().into();
             let mut pieces = VecDeque::new();
             while folder.items.is_some() || !pieces.is_empty() {
+                self.check()?;
                 while pieces.len() < PIECES && folder.items.is_some() {
                     let items = folder.read(ITEMS_TAKEN);
                     pieces.push_back(leader.give_first(Task::Items(Arc::clone(&path), items)));
