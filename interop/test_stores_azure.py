@@ -45,6 +45,24 @@ def test_an_index_is_written_on_condition(azure, tmp_path):
     assert set(tool.read_tree(tmp_path / "back")) == {b"deep/er/chapter.xhtml"}
 
 
+def test_a_tree_is_synchronized_on_condition(azure, tmp_path):
+    plain, key = tool.write_tree(tmp_path / "plain", FILES), tool.keygen(tmp_path / "key")
+    sync = ["sync", plain, "az://box/synced", "--key", key, "--delete", "--json"]
+    for expected in ({"new": len(FILES)}, {"unchanged": len(FILES)}):
+        counts = json.loads(azure(*sync).stdout.splitlines()[-1])
+        assert {name: counts["sync"][name] for name in expected} == expected and counts["index"]["generation"] == 1
+    (plain / "one").write_bytes(b"2")
+    (plain / "large.bin").write_bytes(tool.content(20_000_000, 7))
+    (plain / "empty").unlink()
+    counts = json.loads(azure(*sync).stdout.splitlines()[-1])["sync"]
+    assert (counts["changed"], counts["removed"], counts["unchanged"]) == (2, 1, len(FILES) - 3)
+    done = azure("verify", "az://box/synced", "--key", key, "--json")
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert (counts["files"], counts["index"]["missing"], counts["index"]["extra"]) == (len(FILES) - 1, 0, 0)
+    azure("decrypt", "az://box/synced", tmp_path / "back", "--key", key)
+    assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+
+
 def test_a_container_that_is_not_there(azure, tmp_path):
     done = azure("verify", "az://missing/x", "--key", tool.keygen(tmp_path / "key"), "--retries", "0", code=tool.FAILED)
     assert "no such container" in tool.message(done)

@@ -31,7 +31,7 @@ impl Place {
     #[must_use]
     pub fn index(&self) -> Option<Arc<dyn IndexStore>> {
         let Kind::Bucket { bucket, .. } = &self.0 else { return None };
-        Some(Arc::new(BucketIndex { bucket: Arc::clone(bucket), versions: Mutex::default() }))
+        Some(Arc::new(BucketIndex::of(bucket)))
     }
 
     /// Whether the tree at this place of a store has an index, as far as that can be seen without its key. Always false for a
@@ -60,16 +60,27 @@ struct Version {
     e_tag: String,
     /// By which Google Cloud Storage compares.
     generation: Option<String>,
+    /// When it was written, in seconds since 1970 by the store's clock.
+    written: i64,
 }
 
 #[derive(Debug)]
-struct BucketIndex {
+pub(crate) struct BucketIndex {
     bucket: Arc<Bucket>,
     /// What was found last, by path; `None`: nothing was there.
     versions: Mutex<HashMap<String, Option<Version>>>,
 }
 
 impl BucketIndex {
+    pub(crate) fn of(bucket: &Arc<Bucket>) -> BucketIndex {
+        BucketIndex { bucket: Arc::clone(bucket), versions: Mutex::default() }
+    }
+
+    /// When the root was written that was read last.
+    pub(crate) fn root_written(&self) -> Option<i64> {
+        lock(&self.versions).get(ROOT)?.as_ref().map(|version| version.written)
+    }
+
     /// Asks for an object, and remembers its version.
     async fn get(&self, path: &str, head: bool) -> Result<Option<GetResult>, Error> {
         let key = self.bucket.key(path)?;
@@ -80,8 +91,9 @@ impl BucketIndex {
             Err(refusal) => return Err(refusal.of("read the index")),
         };
         let version = found.as_ref().map(|found| {
-            let ObjectMeta { e_tag, version, .. } = &found.meta;
-            Version { e_tag: e_tag.clone().unwrap_or_default(), generation: version.clone() }
+            let ObjectMeta { e_tag, version, last_modified, .. } = &found.meta;
+            let e_tag = e_tag.clone().unwrap_or_default();
+            Version { e_tag, generation: version.clone(), written: last_modified.timestamp() }
         });
         lock(&self.versions).insert(path.to_owned(), version);
         Ok(found)
@@ -137,7 +149,7 @@ impl IndexStore for BucketIndex {
         let found = lock(&self.versions).get(path).cloned().flatten();
         let (condition, generation) = match found {
             None => (Condition::Create, None),
-            Some(Version { e_tag, generation }) => (Condition::Replace(e_tag), generation),
+            Some(Version { e_tag, generation, .. }) => (Condition::Replace(e_tag), generation),
         };
         match runtime()?.block_on(self.put(path, bytes, condition, generation)) {
             Err(Error::SourceChanged | Error::OutputExists) => Err(IndexFault::Overtaken.into()),

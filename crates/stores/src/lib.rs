@@ -68,6 +68,7 @@ mod sieve;
 mod single;
 mod sink;
 mod source;
+mod sync;
 mod upload;
 mod wire;
 

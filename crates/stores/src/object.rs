@@ -46,12 +46,15 @@ pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<E
     let target = target(context, object)?;
     let is_large = object.size > context.limits.part as u64;
     let bound = bound_path(&context.job, &object.path)?;
+    context.check_replaced(object, &bound).await?;
     let mut made = StreamEnds::default();
-    let settled = match target.look(is_large).await? {
-        Some(settled) => settled,
-        None if is_large => large(context, object, &target, &bound, &mut made).await?,
-        None => small(context, object, &target, &bound, &mut made).await?,
+    let settled = match target.look(is_large).await {
+        Ok(Some(settled)) => Ok(settled),
+        Ok(None) if is_large => large(context, object, &target, &bound, &mut made).await,
+        Ok(None) => small(context, object, &target, &bound, &mut made).await,
+        Err(error) => Err(error),
     };
+    let settled = settled.map_err(|error| context.explain_replaced(error))?;
     let ended = match settled {
         Settled::Ended(ended) => ended,
         Settled::Claimed(stored) => confirm::claimed(context, object, stored, &bound).await?,
@@ -89,7 +92,9 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
             })
         }
         Some(Kind::Bucket { bucket, .. }) => {
+            let replaced = context.replaced.as_ref().map(|replaced| replaced.condition(&relative));
             let condition = match (&object.e_tag, if_exists) {
+                _ if let Some(condition) = replaced.transpose()? => condition,
                 (Some(e_tag), IfExists::Overwrite) if context.is_in_place => {
                     Condition::Replace(e_tag.clone())
                 }
@@ -107,7 +112,7 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
                 key: bucket.key(&relative)?,
                 origin,
                 condition,
-                if_exists,
+                if_exists: if context.replaced.is_some() { IfExists::Fail } else { if_exists },
             })
         }
     }

@@ -8,12 +8,12 @@ use crate::upload::Upload;
 use bytes::Bytes;
 use cipherloom::{
     Error, IfExists,
-    internal::{Draft, Ended, engine::lock},
+    internal::{Draft, Ended, engine::lock, location::Scheme},
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use object_store::path::Path as Key;
-use object_store::{PutMode, PutOptions, UpdateVersion};
+use object_store::{ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -116,7 +116,13 @@ impl Target {
                     Condition::Create => PutMode::Create,
                     Condition::Overwrite => PutMode::Overwrite,
                     Condition::Replace(e_tag) => {
-                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag.clone()), version: generation })
+                        let version = match generation {
+                            None if bucket.scheme == Scheme::Gcs => {
+                                self.generation(bucket, key, e_tag).await?
+                            }
+                            generation => generation,
+                        };
+                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag.clone()), version })
                     }
                 };
                 let options = PutOptions { mode, attributes: origin.attributes(), ..PutOptions::default() };
@@ -135,6 +141,17 @@ impl Target {
         }
     }
 
+    /// The number of a version in Google Cloud Storage, which a listing does not have.
+    async fn generation(&self, bucket: &Bucket, key: &Key, e_tag: &str) -> Result<Option<String>, Error> {
+        match ask(bucket.store.head(key)).await {
+            Ok(found) if found.e_tag.as_deref().map(existing::version) == Some(existing::version(e_tag)) => {
+                Ok(found.version)
+            }
+            Err(refusal) if !refusal.is_missing() => Err(refusal.of("write the output")),
+            Ok(_) | Err(_) => Err(Error::OutputExists),
+        }
+    }
+
     /// Settles a put that was refused or not answered, by what is at its key now. `done`: what it means if this run has
     /// written that.
     fn settle(&self, refusal: Refusal, found: Option<Found>, done: Settled) -> Result<Settled, Error> {
@@ -143,7 +160,10 @@ impl Target {
         };
         match (found, condition) {
             (Some(found), _) if found.is_ours(origin) => Ok(done),
-            (_, Condition::Replace(_)) if refusal.is_condition() => Err(Error::SourceChanged),
+            (_, Condition::Replace(_)) if refusal.is_condition() => Err(match if_exists {
+                IfExists::Fail => Error::OutputExists,
+                IfExists::Skip | IfExists::Overwrite => Error::SourceChanged,
+            }),
             (Some(found), Condition::Create) if refusal.is_condition() => found.judge(origin, *if_exists),
             _ => Err(refusal.of("write the output")),
         }

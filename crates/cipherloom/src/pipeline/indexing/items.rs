@@ -79,8 +79,14 @@ impl<'t> Items<'t> {
             }
             // A store has neither links nor folders.
             Some(IndexMode::Check { .. } | IndexMode::Carry) => sorted.sort_unstable_by(order),
+            // It leaves out those without files itself.
+            Some(IndexMode::Sync(_)) => {
+                sorted.extend(count(folders.len()).skip(1).map(Item::Folder));
+                sorted.sort_by(order);
+                sorted.dedup_by(|later, first| order(later, first) == Ordering::Equal);
+            }
             // A copy of the tree in a file system has the folders that its files need.
-            Some(IndexMode::Update | IndexMode::Rebuild { .. } | IndexMode::Sync(_)) => {
+            Some(IndexMode::Update | IndexMode::Rebuild { .. }) => {
                 let needed = folders_with_files(tree);
                 let is_needed = |folder: &u32| needed.contains(&*tree.directories[*folder as usize].path);
                 sorted.extend(count(folders.len()).skip(1).filter(is_needed).map(Item::Folder));
@@ -120,7 +126,7 @@ impl Iterator for Items<'_> {
 }
 
 /// The folders below which there are files.
-fn folders_with_files(tree: &Tree) -> HashSet<&Path> {
+pub(in crate::pipeline) fn folders_with_files(tree: &Tree) -> HashSet<&Path> {
     let mut folders = HashSet::new();
     let with_files: HashSet<u32> = tree.entries.iter().map(|entry| entry.directory).collect();
     for folder in with_files {

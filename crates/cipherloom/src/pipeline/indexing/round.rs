@@ -50,6 +50,12 @@ impl<'r> Indexing<'r> {
         Indexing { tree, job, root, purpose, seen, held, round: Some(round) }
     }
 
+    /// Whether the index lists nothing of the name of a synchronization's entry.
+    #[must_use]
+    pub fn is_unlisted(&self, entry: u32) -> bool {
+        self.round.as_ref().is_some_and(|round| round.is_unlisted[entry as usize])
+    }
+
     /// Whether the output of an entry was written.
     pub(in crate::pipeline) fn is_written(&self, entry: u32) -> bool {
         self.seen[entry as usize].get().is_some()
@@ -63,8 +69,7 @@ impl<'r> Indexing<'r> {
         name: &OsStr,
         bound: &[u8],
     ) -> Result<(), Error> {
-        let Some(round) = &self.round else { return Ok(()) };
-        if !round.is_unlisted[entry as usize] {
+        if !self.is_unlisted(entry) {
             return Ok(());
         }
         let below = &self.tree.directories[self.tree.entries[entry as usize].directory as usize].path;
@@ -78,7 +83,7 @@ impl<'r> Indexing<'r> {
     /// it returns puts the generation in force.
     pub(in crate::pipeline) fn list_round(
         self,
-        outputs: &OutputTree,
+        outputs: Option<&OutputTree>,
         tally: &Tally<'_, u32>,
         edits: Edits,
     ) -> Result<IndexWriter, Error> {
@@ -89,7 +94,6 @@ impl<'r> Indexing<'r> {
         let digests = round.map_or(&[][..], |round| round.digests);
         let items = Items::sorted(tree, job, Place::Output);
         let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
-        let outputs = Some(outputs);
         let written = Written { tree, job, root, outputs, seen: &seen, digests, report: &report };
         write(*writer, items, &written, edits)
     }

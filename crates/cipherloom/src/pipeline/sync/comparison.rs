@@ -4,9 +4,10 @@
 //! An output with another time is looked into. Where in doubt, a file is encrypted again.
 
 mod doubtful;
+mod renames;
 
 use super::content::digest_of;
-use super::outputs::Lookup;
+use super::outputs::{Lookup, Outputs};
 use super::removal::Obstacles;
 use super::twins::twins;
 use super::{Sync, output_path};
@@ -75,17 +76,22 @@ impl Comparison {
     /// # Errors
     /// If the index cannot be read; [`Error::Stopped`].
     pub(super) fn of(sync: &Sync<'_>, index: Option<&Index>) -> Result<Comparison, Error> {
+        if let Some(store) = sync.store() {
+            store.list(sync.observer)?;
+        }
         let mut comparing = Comparing {
             sync,
             source: Lookup::of(&sync.tree.root),
-            outputs: Lookup::of(sync.root),
+            outputs: Outputs::of(sync),
             passed_over: HashSet::new(),
             has_listed_file: false,
             result: Comparison::default(),
+            unsure: Vec::new(),
             doubtful: Vec::new(),
             twins: twins(sync),
         };
         comparing.compare_listings(index)?;
+        comparing.open_unsure()?;
         comparing.decide_doubtful(index)?;
         comparing.find_renames()?;
         comparing.refuse_other_source()?;
@@ -112,12 +118,14 @@ impl Comparison {
 struct Comparing<'s> {
     sync: &'s Sync<'s>,
     source: Lookup,
-    outputs: Lookup,
+    outputs: Outputs<'s>,
     /// What the index lists where the source has a link or special file that the listing passes over.
     passed_over: HashSet<Vec<u8>>,
     /// Whether the source has something of the name of a listed file.
     has_listed_file: bool,
     result: Comparison,
+    /// Files that have not changed, and whose outputs are not seen to be the listed ones before they are opened.
+    unsure: Vec<Kept>,
     /// Files whose size and time have not changed, and of which more is to be known.
     doubtful: Vec<Kept>,
     /// Entries whose outputs the destination cannot tell apart, each with another one of these.
@@ -128,7 +136,12 @@ impl Comparing<'_> {
     /// Goes through both listings, which have the same order.
     fn compare_listings(&mut self, index: Option<&Index>) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let mut items = Items::sorted(tree, job, Place::Output).peekable();
+        let is_listed = |item: &Item| match item {
+            Item::Folder(folder) => self.sync.lists_folder(*folder),
+            Item::File(_) | Item::Link(_) => true,
+        };
+        let items = Items::sorted(tree, job, Place::Output);
+        let mut items = items.filter(|(item, _)| is_listed(item)).peekable();
         for listed in index.map(Index::entries).into_iter().flatten() {
             self.sync.check_stopped()?;
             let listed = listed?;
@@ -181,7 +194,9 @@ impl Comparing<'_> {
                 let attributes = &tree.directories[folder as usize].attributes;
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
                 let has_mode = self.has_mode(&path, attributes.mode());
-                if !(is_same && has_mode && self.outputs.look(&path).is_some_and(|found| found.is_folder)) {
+                let is_there = self.sync.store().is_some()
+                    || self.outputs.look(&path).is_some_and(|found| found.is_folder);
+                if !(is_same && has_mode && is_there) {
                     self.result.folders.push(folder);
                 }
             }
@@ -225,18 +240,30 @@ impl Comparing<'_> {
         if !self.sync.format.has_key(listed.key_id) {
             return self.add_due(entry, Action::Restored);
         }
-        let looks_listed = self.outputs.look(&path).is_some_and(|output| {
-            output.is_file && output.len == listed.ciphertext_len && output.modified == listed.modified
-        });
-        if !(looks_listed || self.sync.is_listed_stream(&path, &listed)) {
-            return self.add_due(entry, Action::Restored);
+        let looks_listed = self.outputs.looks_listed(&path, &listed);
+        let kept = Kept { entry, path, listed };
+        if looks_listed { self.meet_content(kept) } else { self.unsure.push(kept) }
+    }
+
+    /// Decides about files whose outputs are to be opened first.
+    fn open_unsure(&mut self) -> Result<(), Error> {
+        let unsure = std::mem::take(&mut self.unsure);
+        let verdicts = self.sync.are_listed_streams(&unsure)?;
+        for (kept, is_listed) in unsure.into_iter().zip(verdicts) {
+            if is_listed { self.meet_content(kept) } else { self.add_due(kept.entry, Action::Restored) }
         }
+        Ok(())
+    }
+
+    /// A file with the size and time that the index lists, and with its output.
+    fn meet_content(&mut self, kept: Kept) {
+        let Kept { entry, listed, .. } = &kept;
+        let found = &self.sync.tree.entries[*entry as usize];
         let checksum = self.sync.options.checksum;
         if checksum && listed.digest.is_none() {
-            return self.add_due(entry, Action::Changed);
+            return self.add_due(*entry, Action::Changed);
         }
         let has_other_inode = listed.inode.is_some() && found.attributes.inode != listed.inode;
-        let kept = Kept { entry, path, listed };
         if checksum || has_other_inode {
             self.doubtful.push(kept);
         } else {
@@ -249,7 +276,7 @@ impl Comparing<'_> {
         let found = self.sync.tree.entries[kept.entry as usize].attributes.mode();
         if found == kept.listed.mode && self.has_mode(&kept.path, found) {
             self.result.unchanged += 1;
-        } else if self.sync.is_listed_stream(&kept.path, &kept.listed) {
+        } else if self.sync.store().is_some() || self.sync.is_listed_stream(&kept.path, &kept.listed) {
             self.result.modes.push(kept);
         } else {
             // It cannot be opened to be given others.
@@ -293,65 +320,6 @@ impl Comparing<'_> {
         }
         let is_in_the_way = self.result.obstacles.block(&listed.path);
         self.result.gone.push(Gone { path: listed.path, kind: listed.kind, is_in_the_way });
-        Ok(())
-    }
-
-    /// Finds new files that were files of other names before, and whose outputs can be renamed: paths are not bound, and the
-    /// output is the listed one and opens without its path.
-    fn find_renames(&mut self) -> Result<(), Error> {
-        let Sync { tree, job, root, .. } = *self.sync;
-        let mut known: HashMap<State, Option<usize>> = HashMap::new();
-        for (at, gone) in self.result.gone.iter().enumerate() {
-            if let IndexKind::File(file) = &gone.kind
-                && let Some(inode) = file.inode
-            {
-                known
-                    .entry((inode, file.size, file.modified))
-                    .and_modify(|at| *at = None)
-                    .or_insert(Some(at));
-            }
-        }
-        if known.is_empty() || job.bind_path {
-            return Ok(());
-        }
-        let mut taken = HashSet::new();
-        let mut due = std::mem::take(&mut self.result.due);
-        due.retain(|due| {
-            let entry = &tree.entries[due.entry as usize];
-            let inode = entry.attributes.inode.filter(|_| !entry.attributes.has_other_names);
-            // A time of whole seconds may be that of another file, which got the inode of one that was removed.
-            let modified = entry.attributes.moment().filter(|(_, nanoseconds)| *nanoseconds != 0);
-            let state = inode.zip(modified).map(|(inode, modified)| (inode, entry.size, Some(modified)));
-            let Some(at) =
-                state.filter(|_| due.action == Action::New).and_then(|state| known.remove(&state)?)
-            else {
-                return true;
-            };
-            let (gone, new_path) = (&self.result.gone[at], output_path(tree, job, due.entry));
-            let IndexKind::File(listed) = &gone.kind else { return true };
-            // One without a digest counts as changed, as everywhere.
-            let has_content = !self.sync.options.checksum
-                || (listed.digest.is_some()
-                    && digest_of(self.sync, due.entry, listed.key_id).ok() == listed.digest);
-            let has_new_name = self.sync.is_listed_stream(&new_path, listed);
-            let is_free = has_new_name
-                || (self.outputs.look(&new_path).is_none()
-                    && self.outputs.has_same_device(&gone.path, &new_path));
-            let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
-            let from = if has_new_name { &new_path } else { &gone.path };
-            if self.result.obstacles.block(&new_path)
-                || !(has_content && is_free && is_there && self.sync.opens_without_path(root, from))
-            {
-                return true;
-            }
-            let kept = Kept { entry: due.entry, path: gone.path.clone(), listed: listed.clone() };
-            taken.insert(at);
-            self.result.renames.push(kept);
-            false
-        });
-        self.result.due = due;
-        let mut at = 0..;
-        self.result.gone.retain(|_| !taken.contains(&at.next().expect("endless")));
         Ok(())
     }
 

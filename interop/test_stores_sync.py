@@ -1,0 +1,295 @@
+"""`sync` to a bucket: what is new or changed alone is written, each object and the index on condition, and nothing is lost."""
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+
+import index_reader
+import pytest
+import stores
+import tool
+from test_stores_index import proxied, summary
+from test_stores_stop import Stuck, is_part, stopped
+
+SIZES = {"empty": 0, "one": 1, "deep/er/chapter é": 5_000, "deep/other": 5_000, "large.bin": 8_500_000}
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory):
+    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
+        yield store
+
+
+@pytest.fixture
+def plain(tmp_path):
+    return tool.write_tree(tmp_path / "plain", SIZES)
+
+
+@pytest.fixture
+def place(s3):
+    """An empty prefix, and its folder past the gateway."""
+    bucket = s3.bucket()
+    return f"s3://{bucket}/sealed", s3.data / bucket / "sealed"
+
+
+@pytest.fixture
+def synced(s3, plain, place, key):
+    """The same with the tree in it, which is older than whatever is written next."""
+    s3.run("sync", plain, place[0], "--key", key)
+    for path in place[1].rglob("*"):
+        found = path.stat()
+        os.utime(path, (found.st_atime, found.st_mtime - 10))
+    return place
+
+
+def edit(plain):
+    """Edits of each kind."""
+    (plain / "one").write_bytes(b"2")
+    (plain / "new").mkdir()
+    (plain / "new/er").write_bytes(b"new")
+    (plain / "deep/other").unlink()
+    (plain / "empty").rename(plain / "still empty")
+    (plain / "large.bin").write_bytes(tool.content(8_600_000, 7))
+
+
+def is_output(target):
+    return ".cipherloom" not in target and "sealed/" in target.partition("?")[0]
+
+
+def outputs(proxy, *methods):
+    """The outputs that such requests were about."""
+    paths = [target.partition("?")[0] for method, target in proxy.requests if method in methods]
+    return {path.partition("sealed/")[2] for path in paths if is_output(path)}
+
+
+def removals(proxy):
+    """When the store was asked to remove something: S3 has two requests for that."""
+    return [
+        number
+        for number, (method, target) in enumerate(proxy.requests)
+        if method == "DELETE" or (method == "POST" and target.partition("?")[2] == "delete")
+    ]
+
+
+def check(s3, place, plain, key, tmp_path, code=tool.DONE):
+    """All is as in the source, and the index lists it."""
+    done = s3.run("verify", place[0], "--key", key, "--json", code=code)
+    listed = {entry["path"].decode() for entry in index_reader.read(place[1], key)[1] if entry["kind"] == "file"}
+    assert listed == {name.decode() for name in tool.read_tree(plain)}
+    s3.run("decrypt", place[0], tmp_path / "opened", "--key", key, "--if-exists", "overwrite")
+    opened = tool.read_tree(tmp_path / "opened")
+    assert {name: opened[name] for name in tool.read_tree(plain)} == tool.read_tree(plain)
+    return summary(done)
+
+
+def test_only_what_changed_is_written(s3, tmp_path, plain, place, key):
+    sync = ["sync", plain, place[0], "--key", key, "--json"]
+    counts = summary(s3.run(*sync))
+    assert counts["sync"]["new"] == len(SIZES) and counts["index"]["generation"] == 1
+    check(s3, place, plain, key, tmp_path)
+    # Nothing to do: no request for an object, and nothing is written.
+    for flags in ([], ["--delete"], ["--dry-run"]):
+        done, proxy = proxied(s3, lambda _: None, *sync, *flags)
+        assert summary(done)["sync"]["unchanged"] == len(SIZES)
+        assert summary(done)["index"]["generation"] == 1
+        assert not outputs(proxy, "GET", "HEAD", "PUT", "POST", "DELETE")
+        assert not {method for method, _ in proxy.requests} - {"GET", "HEAD"}
+    edit(plain)
+    before = tool.read_tree(place[1])
+    done, proxy = proxied(s3, lambda _: None, *sync, "--dry-run", "--delete")
+    expected = {"new": 2, "changed": 2, "removed": 2, "unchanged": 1}
+    assert {name: summary(done)["sync"][name] for name in expected} == expected
+    assert tool.read_tree(place[1]) == before and not outputs(proxy, "PUT", "POST", "DELETE")
+    done, proxy = proxied(s3, lambda _: None, *sync)
+    assert {name: summary(done)["sync"][name] for name in ("new", "changed", "removed", "gone")} == {
+        "new": 2, "changed": 2, "removed": 0, "gone": 2,
+    }  # fmt: skip
+    assert outputs(proxy, "PUT", "POST") == {"one", "new/er", "still%20empty", "large.bin"}
+    assert not removals(proxy)
+    assert summary(s3.run("verify", place[0], "--key", key, "--json"))["files"] == len(SIZES) + 2
+    done, proxy = proxied(s3, lambda _: None, *sync, "--delete")
+    assert summary(done)["sync"]["removed"] == 2
+    assert not {"deep/other", "empty"} & tool.read_tree(place[1]).keys()
+    # Objects are removed when a generation of this run is in force, before the one that says it.
+    puts = [number for number, (method, target) in enumerate(proxy.requests) if method == "PUT" and target.endswith("index/root")]
+    assert len(puts) == 2 and all(puts[0] < number < puts[1] for number in removals(proxy))
+    counts = check(s3, place, plain, key, tmp_path)
+    assert (counts["index"]["missing"], counts["index"]["extra"]) == (0, 0)
+    assert summary(s3.run(*sync, "--delete"))["index"]["generation"] == counts["index"]["generation"]
+
+
+def test_permissions_and_content(s3, tmp_path, plain, synced, key):
+    sync = ["sync", plain, synced[0], "--key", key, "--json"]
+    (plain / "one").chmod(0o600)
+    done, proxy = proxied(s3, lambda _: None, *sync)
+    assert summary(done)["sync"]["mode"] == 1 and not outputs(proxy, "GET", "PUT")
+    assert summary(s3.run(*sync))["sync"]["unchanged"] == len(SIZES)
+    assert summary(s3.run(*sync, "--checksum"))["sync"]["changed"] == len(SIZES)
+    # Another content of the same size and time.
+    times = (plain / "one").stat()
+    (plain / "one").write_bytes(b"3")
+    os.utime(plain / "one", ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert summary(s3.run(*sync))["sync"]["changed"] == 0
+    assert summary(s3.run(*sync, "--checksum"))["sync"]["changed"] == 1
+    check(s3, synced, plain, key, tmp_path)
+
+
+def test_outputs_that_are_missing_or_others_are_restored(s3, tmp_path, plain, synced, key):
+    place, folder = synced
+    (folder / "deep/er/chapter é").unlink()
+    # What the gateway knows of it.
+    shutil.rmtree(s3.metadata / folder.relative_to(s3.data) / "deep/er/chapter é")
+    # Another stream of the same length, written after the root.
+    s3.run("encrypt", plain / "deep/other", f"{place}/deep/other", "--key", key, "--if-exists", "overwrite")
+    s3.run("encrypt", plain / "one", f"{place}/empty", "--key", key, "--if-exists", "overwrite")
+    done, proxy = proxied(s3, lambda _: None, "sync", plain, place, "--key", key, "--json")
+    assert summary(done)["sync"]["restored"] == 3
+    assert outputs(proxy, "GET") == {"deep/other"}
+    check(s3, synced, plain, key, tmp_path)
+
+
+def test_what_no_key_opens_is_not_replaced(s3, tmp_path, plain, synced, key):
+    place, folder = synced
+    (plain / "theirs").write_bytes(b"ours")
+    s3.run("floor", plain / "deep/other", f"{place}/theirs")
+    theirs = (folder / "theirs").read_bytes()
+    done = s3.run("sync", plain, place, "--key", key, code=tool.PARTIAL)
+    assert f"{place}/theirs: not replaced: the index does not list it, and no key opens it" in tool.message(done)
+    assert (folder / "theirs").read_bytes() == theirs
+    # Under another key, an empty prefix is needed.
+    other = tool.keygen(tmp_path / "other.json")
+    s3.run("sync", plain, place, "--key", other, code=tool.UNAUTHENTIC)
+
+
+def test_only_the_listed_stream_is_removed(s3, tmp_path, plain, synced, key):
+    place, folder = synced
+    s3.run("encrypt", plain / "deep/er/chapter é", f"{place}/deep/other", "--key", key, "--if-exists", "overwrite")
+    kept = (folder / "deep/other").read_bytes()
+    (plain / "deep/other").unlink()
+    (plain / "one").unlink()
+    done = s3.run("sync", plain, place, "--key", key, "--delete", code=tool.UNAUTHENTIC)
+    assert f"{place}/deep/other: replaced" in tool.message(done)
+    assert (folder / "deep/other").read_bytes() == kept and not (folder / "one").exists()
+
+
+def test_a_file_in_the_place_of_a_folder(s3, tmp_path, plain, synced, key):
+    place, _ = synced
+    for name in ("deep/er/chapter é", "one"):
+        (plain / name).unlink()
+    (plain / "deep/er").rmdir()
+    (plain / "deep/er").write_bytes(b"a file now")
+    (plain / "one").mkdir()
+    (plain / "one/file").write_bytes(b"in a folder now")
+    done = s3.run("sync", plain, place, "--key", key, code=tool.PARTIAL)
+    assert tool.message(done).count("the index lists something else in its place") == 2
+    s3.run("verify", place, "--key", key)
+    s3.run("sync", plain, place, "--key", key, "--delete")
+    counts = check(s3, synced, plain, key, tmp_path)
+    assert (counts["index"]["missing"], counts["index"]["extra"]) == (0, 0)
+
+
+@pytest.mark.parametrize("when", ["output", "large", "root"])
+def test_of_two_runs_at_once_one_fails_and_nothing_is_lost(s3, tmp_path, plain, synced, key, when):
+    place, _ = synced
+    edit(plain)
+    sync = ["sync", plain, place, "--key", key, "--delete"]
+    wanted = {"output": "sealed/one", "large": "sealed/large.bin", "root": "index/root"}[when]
+    lock, second = threading.Lock(), []
+
+    def rule(request):
+        # All of the second run comes before this write of the first one.
+        is_write = request.method == "PUT" or (request.method == "POST" and "uploadId" in request.query)
+        if is_write and request.path.endswith(wanted):
+            with lock:
+                second or second.append(s3.run(*sync))
+
+    done, _ = proxied(s3, rule, *sync, "--in-flight", "1", code=tool.PARTIAL)
+    assert second and "another run has written" in tool.message(done)
+    # What the second run has written and listed is there.
+    check(s3, synced, plain, key, tmp_path)
+    s3.run(*sync)
+    check(s3, synced, plain, key, tmp_path)
+
+
+def test_lost_answers_do_not_matter(s3, tmp_path, plain, synced, key):
+    edit(plain)
+
+    def rule(request):
+        is_write = request.method in ("PUT", "DELETE") or (request.method == "POST" and "uploadId" in request.query)
+        return stores.lose_answer if is_write and request.number == 0 else None
+
+    done, _ = proxied(s3, rule, "sync", plain, synced[0], "--key", key, "--delete", "--json")
+    assert summary(done)["failed"] == 0
+    check(s3, synced, plain, key, tmp_path)
+
+
+def test_a_stopped_run_lists_what_is_complete(s3, tmp_path, plain, place, key):
+    sync = ["sync", plain, place[0], "--key", key, "--json"]
+    out, told, _ = stopped(s3, Stuck(is_part), *sync, "--in-flight", "1")
+    done = json.loads(out.splitlines()[-1])
+    assert "large.bin" not in {name.decode() for name in tool.read_tree(place[1])}
+    assert done["index"]["generation"] == 1 and done["failed"] == 0, told
+    assert s3.run("verify", place[0], "--key", key)
+    assert summary(s3.run(*sync))["sync"]["unchanged"] == done["files"]
+    check(s3, place, plain, key, tmp_path)
+
+
+def test_a_killed_run_is_repeated(s3, tmp_path, plain, synced, key):
+    edit(plain)
+    sync = ["sync", plain, synced[0], "--key", key, "--delete"]
+    rule = Stuck(lambda request: request.method == "PUT" and request.path.endswith("index/root"))
+    proxy = stores.Proxy(s3.port, rule)
+    with proxy.running() as port:
+        run = subprocess.Popen([tool.COMMAND, *map(str, sync)], env=s3.environment(port), stdin=subprocess.DEVNULL)
+        assert rule.seen.wait(60)
+        run.kill()
+        run.wait()
+        rule.free.set()
+    # The older versions were replaced, and nothing was removed.
+    s3.run("verify", synced[0], "--key", key, code=tool.UNAUTHENTIC)
+    assert (synced[1] / "deep/other").exists()
+    s3.run(*sync)
+    check(s3, synced, plain, key, tmp_path)
+
+
+def test_a_source_that_changes_is_taken_by_the_next_run(s3, tmp_path, plain, synced, key):
+    edit(plain)
+    sync = ["sync", plain, synced[0], "--key", key, "--delete"]
+
+    def rule(request):
+        if is_part(request):
+            (plain / "large.bin").write_bytes(tool.content(8_700_000, 8))
+
+    done, _ = proxied(s3, rule, *sync, code=tool.PARTIAL)
+    assert "large.bin: the file changed while it was read" in tool.message(done)
+    s3.run("verify", synced[0], "--key", key)
+    s3.run(*sync)
+    check(s3, synced, plain, key, tmp_path)
+
+
+def test_swapped_objects_and_a_rollback_are_found(s3, tmp_path, plain, place, key):
+    anchor = ["--anchor", tmp_path / "anchor"]
+    s3.run("sync", plain, place[0], "--key", key, *anchor)
+    root = (place[1] / ".cipherloom/index/root").read_bytes()
+    (place[1] / "deep/other").rename(tmp_path / "kept")
+    (place[1] / "deep/er/chapter é").rename(place[1] / "deep/other")
+    (tmp_path / "kept").rename(place[1] / "deep/er/chapter é")
+    done = s3.run("verify", place[0], "--key", key, code=tool.UNAUTHENTIC)
+    assert "swapped: the index lists this file as deep/other" in tool.message(done)
+    (plain / "one").write_bytes(b"2")
+    s3.run("sync", plain, place[0], "--key", key, *anchor)
+    (place[1] / ".cipherloom/index/root").write_bytes(root)
+    done = s3.run("sync", plain, place[0], "--key", key, *anchor, code=tool.UNAUTHENTIC)
+    assert "rolled back" in tool.message(done)
+
+
+def test_what_has_no_place_in_a_store_is_refused(s3, tmp_path, plain, place, key):
+    for refused, words in (
+        (["sync", plain, place[0], "--links", "copy"], "a store has no links"),
+        (["sync", place[0], tmp_path / "out"], "sync needs a folder"),
+        (["sync", plain / "one", place[0]], "sync needs a folder"),
+    ):
+        assert words in tool.message(s3.run(*refused, "--key", key, code=tool.USAGE))
+    assert not place[1].exists()
