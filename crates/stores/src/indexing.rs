@@ -343,7 +343,7 @@ impl Context {
     }
 
     /// Finds the key that opens an object's first segment. With the stream comes how many bytes of plaintext it has.
-    pub(crate) async fn open(
+    async fn open(
         &self,
         inventory: &Inventory,
         object: &Object,

@@ -46,7 +46,9 @@ pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<E
     let target = target(context, object)?;
     let is_large = object.size > context.limits.part as u64;
     let bound = bound_path(&context.job, &object.path)?;
-    context.check_replaced(object, &bound).await?;
+    if let Some(ended) = context.find_made(object, &bound).await? {
+        return Ok(ended);
+    }
     let mut made = StreamEnds::default();
     let settled = match target.look(is_large).await {
         Ok(Some(settled)) => Ok(settled),
@@ -143,12 +145,13 @@ async fn small(
     let output = if matches!(context.job.work, Work::Copy) {
         bytes
     } else {
-        let (job, bound) = (Arc::clone(&context.job), bound.to_owned());
+        let (job, bound, mark) = (Arc::clone(&context.job), bound.to_owned(), context.mark(object));
         let (len, output) = context
             .ciphers
             .run(move |workspace| {
                 let work = &job.work;
-                let pieces = Pieces::begin(work, &bound, bytes.len() as u64, &bytes, workspace)?;
+                let (len, mark) = (bytes.len() as u64, mark.as_ref());
+                let pieces = Pieces::begin_marked(work, &bound, len, &bytes, mark, workspace)?;
                 let all = 0..pieces.segments();
                 let wanted = pieces.source_range(&all);
                 let output =
@@ -211,8 +214,10 @@ pub(crate) async fn begin(
     head: Bytes,
     bound: Vec<u8>,
 ) -> Result<Arc<Pieces>, Error> {
-    let (job, size) = (Arc::clone(&context.job), object.size);
-    let begin = move |workspace: &mut _| Pieces::begin(&job.work, &bound, size, &head, workspace);
+    let (job, size, mark) = (Arc::clone(&context.job), object.size, context.mark(object));
+    let begin = move |workspace: &mut _| {
+        Pieces::begin_marked(&job.work, &bound, size, &head, mark.as_ref(), workspace)
+    };
     context.ciphers.run(begin).await.map(Arc::new)
 }
 

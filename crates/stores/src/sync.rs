@@ -13,19 +13,20 @@
 
 use crate::bucket_index::BucketIndex;
 use crate::faults::ask;
-use crate::indexing::{Duty, LOOKS, read_ends};
+use crate::indexing::{Duty, LOOKS, Noted, read_ends};
 use crate::inventory::{Inventory, Object, address};
 use crate::job::{StoreJob, output_path};
 use crate::pages::{Found, Pages};
 use crate::place::{Bucket, Kind, Place};
-use crate::run::{Context, process_all};
+use crate::run::{Context, TaskEvent, process_all};
 use crate::runtime::{Stop, runtime};
 use crate::sink::Condition;
 use cipherloom::{
     Error, Observer, Report,
     error::IndexFault,
     internal::{
-        Indexing, Job, ListedStream, Selection, StoredItem, StreamEnds, SyncStore, Tally, Tree, sync_to_store,
+        Ended, Indexing, Job, ListedStream, Seen, Selection, StoredItem, StreamEnds, SyncStore, Tally, Tree,
+        state_mark, sync_to_store,
     },
 };
 use futures_util::{StreamExt, stream};
@@ -72,26 +73,40 @@ struct SyncedBucket<'b> {
     place: &'b Place,
     bucket: &'b Arc<Bucket>,
     index: Arc<BucketIndex>,
-    outputs: OnceLock<Outputs>,
+    outputs: OnceLock<Arc<Outputs>>,
 }
 
-/// What a bucket holds, by path.
-type Outputs = Arc<[Object]>;
+/// What a bucket held when it was listed.
+#[derive(Default)]
+struct Outputs {
+    /// By path.
+    objects: Vec<Object>,
+    /// When the root of the index was written.
+    root_written: Option<i64>,
+}
 
-fn find<'o>(outputs: &'o [Object], path: &str) -> Option<&'o Object> {
-    let at = outputs.binary_search_by(|object| object.path.as_str().cmp(path)).ok()?;
-    outputs.get(at)
+impl Outputs {
+    fn find(&self, path: &str) -> Option<&Object> {
+        let at = self.objects.binary_search_by(|object| object.path.as_str().cmp(path)).ok()?;
+        self.objects.get(at)
+    }
+
+    /// Whether it was written after the root of the index.
+    fn is_newer(&self, object: &Object) -> bool {
+        object.written.zip(self.root_written).is_none_or(|(written, root)| written > root)
+    }
 }
 
 impl SyncedBucket<'_> {
-    fn outputs(&self) -> &[Object] {
-        self.outputs.get().map_or(&[], |outputs| outputs)
+    fn find(&self, path: &[u8]) -> Option<&Object> {
+        self.outputs.get()?.find(from_utf8(path).ok()?)
     }
 
     /// Whether this stream is what its path has had since the listing.
     async fn holds(&self, stream: &ListedStream<'_>) -> Result<bool, Error> {
-        let listed = from_utf8(stream.path).ok().and_then(|path| find(self.outputs(), path));
-        let Some(object) = listed.filter(|object| object.size == stream.len) else { return Ok(false) };
+        let Some(object) = self.find(stream.path).filter(|object| object.size == stream.len) else {
+            return Ok(false);
+        };
         let inventory = Inventory::of_objects(self.place.clone(), Vec::new());
         let read = read_ends(&inventory, object, StreamEnds::BEGIN as u64).await;
         match read.and_then(|(_, ends)| ends.identity()) {
@@ -102,9 +117,7 @@ impl SyncedBucket<'_> {
     }
 
     async fn remove_one(&self, stream: &ListedStream<'_>) -> Result<(), Error> {
-        let Some(object) = from_utf8(stream.path).ok().and_then(|path| find(self.outputs(), path)) else {
-            return Ok(());
-        };
+        let Some(object) = self.find(stream.path) else { return Ok(()) };
         if !self.holds(stream).await? {
             return Err(IndexFault::Replaced { by: None }.into());
         }
@@ -137,20 +150,18 @@ impl SyncStore for SyncedBucket<'_> {
         })?;
         objects.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         // Listed once.
-        let _ = self.outputs.set(objects.into());
+        let _ = self.outputs.set(Arc::new(Outputs { objects, root_written: self.index.root_written() }));
         fault.map_or(Ok(()), Err)
     }
 
     fn look(&self, path: &[u8]) -> Option<StoredItem> {
-        let path = from_utf8(path).ok()?;
-        if let Some(object) = find(self.outputs(), path) {
-            let is_newer =
-                object.written.zip(self.index.root_written()).is_none_or(|(written, root)| written > root);
-            return Some(StoredItem::Object { len: object.size, is_newer });
+        let (path, outputs) = (from_utf8(path).ok()?, self.outputs.get()?);
+        if let Some(object) = outputs.find(path) {
+            return Some(StoredItem::Object { len: object.size, is_newer: outputs.is_newer(object) });
         }
         let below = format!("{path}/");
-        let next = self.outputs().partition_point(|object| object.path < below);
-        self.outputs().get(next)?.path.starts_with(&below).then_some(StoredItem::Prefix)
+        let next = outputs.objects.partition_point(|object| object.path < below);
+        outputs.objects.get(next)?.path.starts_with(&below).then_some(StoredItem::Prefix)
     }
 
     fn check(&self, streams: &[ListedStream<'_>], observer: &dyn Observer) -> Result<Vec<bool>, Error> {
@@ -174,9 +185,12 @@ impl SyncStore for SyncedBucket<'_> {
         let job = StoreJob { job: job.clone(), ..self.job.clone() };
         let (mut context, events) = Context::new(&inventory, &job, false);
         context.duty = Some(Duty::Note);
+        let count = u32::try_from(tree.entries.len()).unwrap_or(u32::MAX);
+        let compares_content = job.job.sync_options().is_some_and(|options| options.checksum);
         context.replaced = Some(Replaced {
             outputs: self.outputs.get().cloned().unwrap_or_default(),
-            is_unlisted: (0..).take(tree.entries.len()).map(|entry| indexing.is_unlisted(entry)).collect(),
+            is_unlisted: (0..count).map(|entry| indexing.is_unlisted(entry)).collect(),
+            marks: (0..count).map(|entry| state_mark(tree, entry).filter(|_| !compares_content)).collect(),
         });
         // What has an entry alone is processed.
         let key = |object: &Object| object.entry.unwrap_or(u32::MAX);
@@ -195,17 +209,19 @@ impl SyncStore for SyncedBucket<'_> {
     }
 }
 
-/// What the outputs of a synchronization's round may replace.
+/// What the outputs of a synchronization's round replace.
 pub(crate) struct Replaced {
-    outputs: Outputs,
+    outputs: Arc<Outputs>,
     /// By entry, whether the index lists nothing of its name.
     is_unlisted: Vec<bool>,
+    /// By entry, what stands for its state.
+    marks: Vec<Option<[u8; 32]>>,
 }
 
 impl Replaced {
     /// Under which condition an output at this path is written.
     pub(crate) fn condition(&self, path: &str) -> Result<Condition, Error> {
-        match find(&self.outputs, path) {
+        match self.outputs.find(path) {
             None => Ok(Condition::Create),
             Some(Object { e_tag: Some(e_tag), .. }) => Ok(Condition::Replace(e_tag.clone())),
             Some(_) => {
@@ -217,19 +233,55 @@ impl Replaced {
 }
 
 impl Context {
-    /// Refuses to replace an object that the index does not list and that no key opens.
-    pub(crate) async fn check_replaced(&self, object: &Object, bound: &[u8]) -> Result<(), Error> {
-        let (Some(replaced), Some(place)) = (&self.replaced, &self.destination) else { return Ok(()) };
-        let is_unlisted = object.entry.is_some_and(|entry| replaced.is_unlisted[entry as usize]);
+    /// What stands for the state of a source, in a synchronization.
+    pub(crate) fn mark(&self, object: &Object) -> Option<[u8; 32]> {
+        self.replaced.as_ref()?.marks[object.entry? as usize]
+    }
+
+    /// In a synchronization: whether another run, which was killed or has not ended, has made the output of this very state.
+    /// That is noted then. Refuses to replace an object that the index does not list and that no key opens.
+    pub(crate) async fn find_made(&self, object: &Object, bound: &[u8]) -> Result<Option<Ended>, Error> {
+        let (Some(replaced), Some(place)) = (&self.replaced, &self.destination) else { return Ok(None) };
+        let (Some(entry), Some(format)) = (object.entry, self.job.work.sealing()) else { return Ok(None) };
         let path = output_path(&self.job, &object.path)?;
-        let Some(output) = find(&replaced.outputs, &path).filter(|_| is_unlisted) else { return Ok(()) };
-        let outputs = Inventory::of_objects(place.clone(), Vec::new());
-        let attributes = cipherloom::internal::Attributes::of_object(false)?;
-        match self.open(&outputs, output, bound, attributes).await {
-            Ok(_) => Ok(()),
-            Err(error @ Error::Store { .. }) => Err(error.at(&address(place, &path))),
-            Err(_) => Err(IndexFault::Foreign.into()),
+        let Some(output) = replaced.outputs.find(&path) else { return Ok(None) };
+        let is_unlisted = replaced.is_unlisted[entry as usize];
+        let fits = format.layout().ciphertext_len(object.size) == output.size;
+        // The index cannot list what is newer than its root.
+        let mark = self.mark(object).filter(|_| fits && replaced.outputs.is_newer(output));
+        if !is_unlisted && mark.is_none() {
+            return Ok(None);
         }
+        let wanted = u64::from(format.largest_segment());
+        let _share = self.share(2 * wanted.min(output.size)).await?;
+        let outputs = Inventory::of_objects(place.clone(), Vec::new());
+        let (begin, ends) = match read_ends(&outputs, output, wanted).await {
+            Ok(ends) => ends,
+            Err(error @ Error::Store { .. }) => return Err(error.at(&address(place, &path))),
+            Err(_) => return Err(IndexFault::WrittenMeanwhile.into()),
+        };
+        let attributes =
+            self.inventory.listing.tree.as_ref().map(|tree| tree.entries[entry as usize].attributes.clone());
+        let attributes = attributes.ok_or(Error::NeitherFileNorFolder)?;
+        let (format, bound, size) = (format.clone(), bound.to_owned(), object.size);
+        let look = move |_: &mut _| {
+            let begin = &begin[..begin.len().min(usize::try_from(wanted).unwrap_or(usize::MAX))];
+            let known = (size, attributes.clone());
+            let made = match &mark {
+                Some(mark) => Seen::marked(&format, mark, &bound, begin, &ends, known)?,
+                None => None,
+            };
+            match made {
+                None if is_unlisted && Seen::open(&format, &bound, begin, &ends, attributes).is_err() => {
+                    Err(IndexFault::Foreign.into())
+                }
+                made => Ok(made),
+            }
+        };
+        let Some(seen) = self.ciphers.run(look).await? else { return Ok(None) };
+        self.send(TaskEvent::Noted(entry, Noted::Seen(seen)));
+        self.send(TaskEvent::Advanced(object.size));
+        Ok(Some(Ended::Skipped))
     }
 
     /// A refused condition, in words for a synchronization.

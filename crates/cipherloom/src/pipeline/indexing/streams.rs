@@ -117,6 +117,28 @@ impl Seen {
         let found = Some(Box::new(Found { plaintext_len, len, attributes }));
         Ok((Seen { identity: ends.identity()?, key_id, found }, plaintext_len))
     }
+
+    /// A stream that an earlier run has made with this mark under the key that seals, if its first segment opens; of
+    /// `plaintext_len` bytes. `begin` as for [`Seen::open`].
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn marked(
+        format: &Format,
+        mark: &[u8; 32],
+        associated_data: &[u8],
+        begin: &[u8],
+        ends: &StreamEnds,
+        (plaintext_len, attributes): (u64, Attributes),
+    ) -> Result<Option<Seen>, Error> {
+        let own = format.of_successor(mark, begin)?.filter(|own| own.key_id() == format.key_id());
+        // Another key may open what somebody else put behind the header.
+        let opened = own.map(|own| Seen::open(&own, associated_data, begin, ends, attributes));
+        match opened {
+            Some(Ok((seen, len))) if len == plaintext_len => Ok(Some(Seen { found: None, ..seen })),
+            _ => Ok(None),
+        }
+    }
 }
 
 pub(super) fn read_exactly(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), Error> {

@@ -22,7 +22,7 @@ mod subset;
 mod tests;
 mod twins;
 
-pub use store::{ListedStream, StoredItem, SyncStore};
+pub use store::{ListedStream, StoredItem, SyncStore, state_mark};
 
 use super::destination;
 use super::indexing::{StreamEnds, bytes_of, folders_with_files, report_of};

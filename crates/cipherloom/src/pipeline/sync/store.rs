@@ -1,12 +1,12 @@
 //! An encrypted tree in an object store, as a synchronization sees it. Another crate reaches it.
 
 use crate::Error;
-use crate::index::StreamIdentity;
-use crate::pipeline::indexing::Indexing;
+use crate::index::{StreamIdentity, digest};
+use crate::pipeline::indexing::{Indexing, bytes_of};
 use crate::pipeline::job::Job;
 use crate::pipeline::tally::Tally;
 use crate::report::Observer;
-use crate::tree::Tree;
+use crate::tree::{Attributes, Inode, Tree};
 use std::sync::Arc;
 
 /// The encrypted tree of one synchronization, in an object store. Paths are relative to it, with `/` between names.
@@ -43,6 +43,25 @@ pub trait SyncStore: std::marker::Sync {
     /// Removes these streams, each only if it is what its path has. One that is missing counts as removed. Those that a stop
     /// leaves end with [`Error::Stopped`].
     fn remove(&self, streams: &[ListedStream<'_>], observer: &dyn Observer) -> Vec<Result<(), Error>>;
+}
+
+/// What stands for an entry of a tree in its state, for [`Pieces::begin_marked`](crate::pipeline::Pieces::begin_marked):
+/// whoever finds a stream with this mark knows that a holder of the key made it of this state. `None` if that is not known.
+#[must_use]
+pub fn state_mark(tree: &Tree, entry: u32) -> Option<[u8; 32]> {
+    let entry = tree.entries.get(entry as usize)?;
+    let Attributes { inode, .. } = &entry.attributes;
+    let (modified, changed) = (entry.attributes.moment()?, entry.attributes.changed?);
+    let mut state = b"\0cipherloom state of a source 1".to_vec();
+    for number in [modified.0, i64::from(modified.1), changed.0, changed.1] {
+        state.extend_from_slice(&number.to_be_bytes());
+    }
+    let Inode { device, number } = (*inode)?;
+    for number in [device, number, entry.size] {
+        state.extend_from_slice(&number.to_be_bytes());
+    }
+    state.extend_from_slice(&bytes_of(&tree.relative_path(entry)));
+    Some(digest(&state))
 }
 
 /// What a listing shows at a path.
