@@ -272,6 +272,8 @@ def test_a_killed_run_is_gone_on_with(s3, tmp_path, plain, synced, key, flags):
     written = {"one"} if not flags else {"one", "new/er", "still%20empty", "large.bin", "deep/er/chapter%20%C3%A9"}
     assert outputs(proxy, "PUT", "POST") == written
     assert (summary(done)["skipped"], summary(done)["failed"]) == (3 if not flags else 0, 0)
+    events = [json.loads(line) for line in done.stdout.splitlines()[:-1]]
+    assert {event["action"] for event in events if event["event"] == "skipped"} <= {"new", "changed"}
     check(s3, synced, plain, key, tmp_path)
 
 
@@ -286,8 +288,10 @@ def test_an_older_stream_is_not_taken_for_a_new_one(s3, tmp_path, plain, synced,
     (folder / "later").write_bytes(older)
     (plain / "last").write_bytes(b"3")
     s3.run("floor", folder / "one", f"{place}/last")
+    (plain / "more").write_bytes(b"4")
     done, proxy = proxied(s3, lambda _: None, "sync", plain, place, "--key", key)
-    assert outputs(proxy, "PUT") == {"later", "last"}
+    assert "skipped" not in tool.message(done)
+    assert outputs(proxy, "PUT") == {"later", "last", "more"}
     check(s3, synced, plain, key, tmp_path)
 
 
