@@ -310,6 +310,29 @@ def test_a_run_that_fails_harms_no_other_one(s3, tmp_path, plain, synced, key):
     check(s3, synced, plain, key, tmp_path)
 
 
+def test_what_the_store_refuses_is_done_by_the_next_run(s3, tmp_path, plain, synced, key):
+    edit(plain)
+    sync = ["sync", plain, synced[0], "--key", key, "--delete", "--retries", "0"]
+    before = tool.read_tree(synced[1])
+
+    def refused(is_refused, code=tool.PARTIAL):
+        rule = lambda request: stores.refuse(403, "AccessDenied") if is_refused(request) else None
+        return proxied(s3, rule, *sync, code=code)
+
+    # Without its listing nothing is begun.
+    done, _ = refused(lambda request: request.is_listing and "delimiter" not in request.query and "cipherloom" not in request.query, tool.FAILED)
+    assert "cannot list" in tool.message(done) and tool.read_tree(synced[1]) == before
+    # The older version stays, and nothing is removed.
+    refused(lambda request: request.method == "PUT" and request.path.endswith("sealed/one"))
+    assert (synced[1] / "one").read_bytes() == before[b"one"] and (synced[1] / "deep/other").exists()
+    s3.run("verify", synced[0], "--key", key)
+    refused(lambda request: request.method == "POST" and request.query == "delete")
+    assert (synced[1] / "deep/other").exists()
+    s3.run("verify", synced[0], "--key", key)
+    s3.run(*sync)
+    check(s3, synced, plain, key, tmp_path)
+
+
 def test_a_source_that_changes_is_taken_by_the_next_run(s3, tmp_path, plain, synced, key):
     edit(plain)
     sync = ["sync", plain, synced[0], "--key", key, "--delete"]
