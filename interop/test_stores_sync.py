@@ -277,6 +277,21 @@ def test_a_killed_run_is_gone_on_with(s3, tmp_path, plain, synced, key, flags):
     check(s3, synced, plain, key, tmp_path)
 
 
+def test_paths_are_bound_and_names_have_a_suffix(s3, tmp_path, plain, place, key):
+    flags = ["--key", key, "--suffix", ".enc", "--bind-path"]
+    sync = ["sync", plain, place[0], *flags, "--delete", "--json"]
+    kill_at_the_root(s3, *sync)
+    counts = summary(s3.run(*sync))
+    assert (counts["skipped"], counts["sync"]["new"]) == (len(SIZES), len(SIZES))
+    assert summary(s3.run(*sync))["sync"]["unchanged"] == len(SIZES)
+    edit(plain)
+    assert summary(s3.run(*sync))["sync"]["removed"] == 2
+    assert summary(s3.run("verify", place[0], *flags, "--json"))["index"]["extra"] == 0
+    s3.run("decrypt", place[0], tmp_path / "opened", *flags)
+    assert tool.read_tree(tmp_path / "opened") == tool.read_tree(plain)
+    assert all(name.endswith(b".enc") for name in tool.read_tree(place[1]) if not name.startswith(b".cipherloom"))
+
+
 def test_an_older_stream_is_not_taken_for_a_new_one(s3, tmp_path, plain, synced, key):
     place, folder = synced
     (plain / "later").write_bytes(b"1")
