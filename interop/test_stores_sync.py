@@ -109,9 +109,8 @@ def test_only_what_changed_is_written(s3, tmp_path, plain, place, key):
     assert {name: summary(done)["sync"][name] for name in expected} == expected
     assert tool.read_tree(place[1]) == before and not outputs(proxy, "PUT", "POST", "DELETE")
     done, proxy = proxied(s3, lambda _: None, *sync)
-    assert {name: summary(done)["sync"][name] for name in ("new", "changed", "removed", "gone")} == {
-        "new": 2, "changed": 2, "removed": 0, "gone": 2,
-    }  # fmt: skip
+    expected = {"new": 2, "changed": 2, "removed": 0, "gone": 2}
+    assert {name: summary(done)["sync"][name] for name in expected} == expected
     assert outputs(proxy, "PUT", "POST") == {"one", "new/er", "still%20empty", "large.bin"}
     assert not removals(proxy)
     assert summary(s3.run("verify", place[0], "--key", key, "--json"))["files"] == len(SIZES) + 2
@@ -331,8 +330,8 @@ def test_what_the_store_refuses_is_done_by_the_next_run(s3, tmp_path, plain, syn
     before = tool.read_tree(synced[1])
 
     def refused(is_refused, code=tool.PARTIAL):
-        rule = lambda request: stores.refuse(403, "AccessDenied") if is_refused(request) else None
-        return proxied(s3, rule, *sync, code=code)
+        refusal = stores.refuse(403, "AccessDenied")
+        return proxied(s3, lambda request: refusal if is_refused(request) else None, *sync, code=code)
 
     # Without its listing nothing is begun.
     done, _ = refused(lambda request: request.is_listing and "delimiter" not in request.query and "cipherloom" not in request.query, tool.FAILED)
