@@ -296,7 +296,7 @@ impl Inventory {
             let path = tree.relative_path(entry);
             match relative_text(&path) {
                 Some(path) => {
-                    let object = Object::new(path, entry.size, version(entry));
+                    let object = Object::new(path, entry.size(), version(entry));
                     listing.objects.push(Object { entry: u32::try_from(index).ok(), ..object });
                 }
                 None => listing
@@ -335,7 +335,7 @@ fn relative_text(path: &Path) -> Option<String> {
 }
 
 /// A file's version: no more is known without reading it.
-fn version(entry: &Entry) -> Option<String> {
-    let since = entry.attributes.modified?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("{:x}-{:x}", entry.size, since.as_nanos()))
+fn version(entry: Entry<'_>) -> Option<String> {
+    let since = entry.attributes().modified?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{:x}-{:x}", entry.size(), since.as_nanos()))
 }

@@ -260,19 +260,15 @@ impl Context {
             Err(error @ Error::Store { .. }) => return Err(error.at(&address(place, &path))),
             Err(_) => return Err(IndexFault::WrittenMeanwhile.into()),
         };
-        let attributes =
-            self.inventory.listing.tree.as_ref().map(|tree| tree.entries[entry as usize].attributes.clone());
-        let attributes = attributes.ok_or(Error::NeitherFileNorFolder)?;
         let (format, bound, size) = (format.clone(), bound.to_owned(), object.size);
         let look = move |_: &mut _| {
             let begin = &begin[..begin.len().min(usize::try_from(wanted).unwrap_or(usize::MAX))];
-            let known = (size, attributes.clone());
             let made = match &mark {
-                Some(mark) => Seen::marked(&format, mark, &bound, begin, &ends, known)?,
+                Some(mark) => Seen::marked(&format, mark, &bound, begin, &ends, size)?,
                 None => None,
             };
             match made {
-                None if is_unlisted && Seen::open(&format, &bound, begin, &ends, attributes).is_err() => {
+                None if is_unlisted && Seen::open(&format, &bound, begin, &ends, None).is_err() => {
                     Err(IndexFault::Foreign.into())
                 }
                 made => Ok(made),

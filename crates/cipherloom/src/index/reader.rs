@@ -1,6 +1,6 @@
 //! Reads an index, one part at a time.
 
-use super::entry::{IndexEntry, Malformed};
+use super::entry::{IndexEntry, Malformed, split};
 use super::folder::{PREVIOUS, ROOT};
 use super::part::{PART_LIMIT, PartRecords};
 use super::place::{IndexFiles, IndexPlace, part_path};
@@ -9,7 +9,6 @@ use super::sealed::{self, digest, file_limit};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
-use std::cmp::Ordering;
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -64,7 +63,7 @@ impl Index {
     pub(crate) fn entries(&self) -> Entries {
         let parts = self.root.parts.clone().into_iter();
         let (files, format) = (Arc::clone(&self.files), self.format.clone());
-        Entries { files, format, parts, open: None, last: None }
+        Entries { files, format, parts, open: None, last: Vec::new() }
     }
 }
 
@@ -76,7 +75,8 @@ pub(crate) struct Entries {
     parts: std::vec::IntoIter<PartReference>,
     /// The part that is being read, and how many entries it still has.
     open: Option<(PartRecords<Zeroizing<Vec<u8>>>, u32)>,
-    last: Option<IndexEntry>,
+    /// The last entry's path; empty before the first.
+    last: Vec<u8>,
 }
 
 impl Entries {
@@ -87,11 +87,10 @@ impl Entries {
                 match (records.next().map_err(|Malformed| malformed())?, *left) {
                     (Some(entry), 1..) => {
                         *left -= 1;
-                        let follows = |last: &IndexEntry| last.order(&entry) == Ordering::Less;
-                        if !self.last.as_ref().is_none_or(follows) {
+                        if !self.last.is_empty() && split(&self.last) >= split(&entry.path) {
                             return Err(malformed());
                         }
-                        self.last = Some(entry.clone());
+                        self.last.clone_from(&entry.path);
                         return Ok(Some(entry));
                     }
                     (None, 0) => self.open = None,

@@ -102,8 +102,11 @@ impl<'r> Worker<'r> {
     fn look(&mut self, index: u32, indexing: &Indexing<'_>) -> Result<Ended, Error> {
         let Some((input, _)) = self.open(index)? else { return Ok(Ended::Skipped) };
         let (seen, plaintext_len) = indexing.look(index, input.file(), input.len(), &mut self.buffers)?;
-        input.check_unchanged(false)?;
-        indexing.add(index, seen);
+        // A file that is only compared is what was read of it.
+        if let Some(seen) = seen {
+            input.check_unchanged(false)?;
+            indexing.add(index, Some(seen));
+        }
         self.run.observer.advanced(input.len());
         Ok(Ended::Done(plaintext_len))
     }
@@ -152,8 +155,8 @@ impl<'r> Worker<'r> {
         self.end(index, ended);
     }
 
-    fn entry(&self, index: u32) -> &'r Entry {
-        &self.run.tree.entries[index as usize]
+    fn entry(&self, index: u32) -> Entry<'r> {
+        self.run.tree.entries.get(index)
     }
 
     /// Opens the entry and its output; `None` if it is to be skipped.
@@ -183,48 +186,49 @@ impl<'r> Worker<'r> {
         self.name_output(index)?;
         self.bind_path(entry)?;
         let Run { tree, job, collisions, .. } = self.run;
-        if let Some(other) = self.run.shared_folders.get(&entry.directory) {
+        if let Some(other) = self.run.shared_folders.get(&entry.directory()) {
             return Err(Error::NameCollision { other: other.clone() });
         }
-        let folder = self.folders.open(entry.directory)?;
+        let folder = self.folders.open(entry.directory())?;
+        let attributes = entry.attributes();
         let mut output = None;
         if job.destination.is_some() {
             // A large entry is not worked on in vain; for a small one, giving the name tells soon enough.
             let looks = job.if_exists == IfExists::Skip
-                || (job.if_exists == IfExists::Fail && entry.size > LOOK_FIRST);
+                || (job.if_exists == IfExists::Fail && entry.size() > LOOK_FIRST);
             if looks && folder.target().has_output(&self.buffers.name) {
                 collisions.check(tree, job, index, folder.target())?;
                 return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
             }
-            let made = folder.target().output(Some(&entry.attributes.permissions));
+            let made = folder.target().output(Some(&attributes.permissions));
             output = Some(made.map_err(Error::of_destination)?);
         }
-        let file = folder.source.input(&entry.name, tree.is_single_file)?;
+        let file = folder.source.input(entry.name(), tree.is_single_file)?;
         if matches!(job.work, Work::Encrypt(_)) && has_extended_attributes(&file) {
             self.run.tally.count_extended_attributes();
         }
-        Ok(Some((Input::new(file, entry.size, &entry.attributes), output)))
+        Ok(Some((Input::new(file, entry.size(), &attributes), output)))
     }
 
     pub(super) fn name_output(&mut self, index: u32) -> Result<(), Error> {
         let job = self.run.job;
-        let is_named = job.output_name(&self.entry(index).name, &mut self.buffers.name);
+        let is_named = job.output_name(self.entry(index).name(), &mut self.buffers.name);
         if is_named { Ok(()) } else { Err(job.suffix_missing()) }
     }
 
     /// The plaintext's relative path, `/` between folders on every system, so that a tree moves between them.
-    fn bind_path(&mut self, entry: &Entry) -> Result<(), Error> {
+    fn bind_path(&mut self, entry: Entry<'_>) -> Result<(), Error> {
         let job = self.run.job;
         let bound = &mut self.buffers.associated_data;
         bound.clear();
         if !job.bind_path {
             return Ok(());
         }
-        for component in &self.run.tree.directories[entry.directory as usize].path {
+        for component in &self.run.tree.directories[entry.directory() as usize].path {
             bound.extend_from_slice(component.as_encoded_bytes());
             bound.push(b'/');
         }
-        let name = job.plaintext_name(&entry.name).ok_or_else(|| job.suffix_missing())?;
+        let name = job.plaintext_name(entry.name()).ok_or_else(|| job.suffix_missing())?;
         bound.extend_from_slice(name.as_encoded_bytes());
         Ok(())
     }
@@ -246,7 +250,7 @@ impl<'r> Worker<'r> {
     pub(super) fn commit_output(&mut self, index: u32, output: Output, written: u64) -> Result<Ended, Error> {
         let Run { tree, job, collisions, .. } = self.run;
         let entry = self.entry(index);
-        let folder = self.folders.open(entry.directory)?;
+        let folder = self.folders.open(entry.directory())?;
         let (folder, name) = (folder.target(), &*self.buffers.name);
         let (indexing, bound) = (self.run.indexing, &*self.buffers.associated_data);
         let may_replace = || {
@@ -257,7 +261,7 @@ impl<'r> Worker<'r> {
         let seen = self.run.indexing.map(|indexing| indexing.see(output.file(), written)).transpose()?;
         // Before the name is there: who finds it taken looks here next.
         let being_named = collisions.use_name(index);
-        let named = output.commit(folder, naming, &entry.attributes, &mut self.granted, job);
+        let named = output.commit(folder, naming, &entry.attributes(), &mut self.granted, job);
         being_named.settle(named.is_ok());
         match named {
             Ok(all_taken) => {
@@ -287,17 +291,17 @@ pub(super) struct TreeEntries<'r> {
 
 impl Entries<u32> for TreeEntries<'_> {
     fn size(&self, entry: &u32) -> u64 {
-        self.tree.entries[*entry as usize].size
+        self.tree.entries.get(*entry).size()
     }
 
     fn paths(&self, entry: &u32) -> (PathBuf, Option<PathBuf>) {
-        let entry = &self.tree.entries[*entry as usize];
-        let relative = &self.tree.directories[entry.directory as usize].path;
+        let entry = self.tree.entries.get(*entry);
+        let relative = &self.tree.directories[entry.directory() as usize].path;
         let output = self.job.destination.as_ref().and_then(|root| {
-            let name = self.job.names_output(&entry.name)?;
+            let name = self.job.names_output(entry.name())?;
             Some(root.join(relative).join(name))
         });
-        (self.tree.root.join(relative).join(&entry.name), output)
+        (self.tree.root.join(relative).join(entry.name()), output)
     }
 }
 

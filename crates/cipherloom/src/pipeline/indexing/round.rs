@@ -72,7 +72,7 @@ impl<'r> Indexing<'r> {
         if !self.is_unlisted(entry) {
             return Ok(());
         }
-        let below = &self.tree.directories[self.tree.entries[entry as usize].directory as usize].path;
+        let below = &self.tree.directories[self.tree.entries.get(entry).directory() as usize].path;
         let foreign = || Error::from(IndexFault::Foreign);
         let file = open_file_below(self.root, &below.join(name)).map_err(|_| foreign())?;
         let opened = stream_key(self.job, &file, bound).map_err(|_| foreign())?;

@@ -1,6 +1,7 @@
 //! What a run writes into an index: the entries of what it has seen, between those that the index listed before.
 
 use super::items::{Item, Items};
+use super::streams::Origin;
 use super::{Seen, read_link};
 use crate::Error;
 use crate::error::IndexFault;
@@ -118,7 +119,7 @@ impl Written<'_> {
     /// it lists may be the old ones, which nothing could tell from files that somebody has put back.
     fn sync_names(&self) -> Result<(), Error> {
         let made = self.tree.entries.iter().zip(self.seen).filter(|(_, seen)| seen.get().is_some());
-        let folders: BTreeSet<u32> = made.map(|(entry, _)| entry.directory).collect();
+        let folders: BTreeSet<u32> = made.map(|(entry, _)| entry.directory()).collect();
         let folders = folders.iter().map(|folder| &*self.tree.directories[*folder as usize].path);
         sync_folders(self.root, folders, self.root).map_err(|error| error.at(self.root))
     }
@@ -135,7 +136,7 @@ impl Written<'_> {
             digest: None,
             ..file
         });
-        Some((IndexEntry { path: listed.path, kind }, seen.found.is_some()))
+        Some((IndexEntry { path: listed.path, kind }, seen.is_found()))
     }
 
     /// The entry of an item at `path`, and whether it is a file that this run found and did not make; `None` if there is none.
@@ -156,7 +157,7 @@ impl Written<'_> {
             },
             Item::File(entry) => {
                 let Some(seen) = self.seen[entry as usize].get() else { return Ok(None) };
-                is_found = seen.found.is_some();
+                is_found = seen.is_found();
                 IndexKind::File(self.file(entry, seen, &path)?)
             }
         };
@@ -175,13 +176,14 @@ impl Written<'_> {
 
     fn file(&self, entry: u32, seen: &Seen, path: &[u8]) -> Result<IndexFile, Error> {
         let Written { job, tree, .. } = self;
-        let listed = &tree.entries[entry as usize];
-        let (size, ciphertext_len, attributes) = match (&seen.found, job.work.sealing()) {
-            (Some(found), _) => (found.plaintext_len, found.len, &found.attributes),
-            (None, Some(format)) => {
-                (listed.size, format.layout().ciphertext_len(listed.size), &listed.attributes)
+        let listed = tree.entries.get(entry);
+        let (size, ciphertext_len, attributes) = match (&seen.origin, job.work.sealing()) {
+            (Origin::Found(found), _) => (found.plaintext_len, found.len, found.attributes.clone()),
+            (Origin::Listed { plaintext_len }, _) => (*plaintext_len, listed.size(), listed.attributes()),
+            (Origin::Made, Some(format)) => {
+                (listed.size(), format.layout().ciphertext_len(listed.size()), listed.attributes())
             }
-            (None, None) => return Err(Error::internal("a file of an index without a format")),
+            (Origin::Made, None) => return Err(Error::internal("a file of an index without a format")),
         };
         Ok(IndexFile {
             plaintext: job.plaintext_path(path).to_vec(),
@@ -191,7 +193,7 @@ impl Written<'_> {
             modified: attributes.moment(),
             identity: seen.identity,
             key_id: seen.key_id,
-            inode: attributes.inode.filter(|_| seen.found.is_none()),
+            inode: attributes.inode.filter(|_| !seen.is_found()),
             digest: self.digests.get(entry as usize).copied().flatten(),
         })
     }

@@ -176,7 +176,7 @@ impl Comparing<'_> {
     fn add_due(&mut self, entry: u32, action: Action) {
         match self.twins.get(&entry) {
             Some(twin) => {
-                let name = &self.sync.tree.entries[*twin as usize].name;
+                let name = self.sync.tree.entries.get(*twin).name();
                 let collision = Error::NameCollision { other: name.to_string_lossy().into_owned() };
                 self.sync.fail(&output_path(self.sync.tree, self.sync.job, entry), &collision);
             }
@@ -230,10 +230,11 @@ impl Comparing<'_> {
     }
 
     fn meet_file(&mut self, entry: u32, path: Vec<u8>, listed: IndexFile) {
-        let found = &self.sync.tree.entries[entry as usize];
-        let modified = found.attributes.moment();
+        let found = self.sync.tree.entries.get(entry);
+        let attributes = found.attributes();
+        let modified = attributes.moment();
         let is_other = listed.plaintext != self.sync.job.plaintext_path(&path);
-        if is_other || found.size != listed.size || modified.is_none() || modified != listed.modified {
+        if is_other || found.size() != listed.size || modified.is_none() || modified != listed.modified {
             return self.add_due(entry, Action::Changed);
         }
         // A key that was disabled opens it no longer.
@@ -258,12 +259,12 @@ impl Comparing<'_> {
     /// A file with the size and time that the index lists, and with its output.
     fn meet_content(&mut self, kept: Kept) {
         let Kept { entry, listed, .. } = &kept;
-        let found = &self.sync.tree.entries[*entry as usize];
+        let inode = self.sync.tree.entries.get(*entry).attributes().inode;
         let checksum = self.sync.options.checksum;
         if checksum && listed.digest.is_none() {
             return self.add_due(*entry, Action::Changed);
         }
-        let has_other_inode = listed.inode.is_some() && found.attributes.inode != listed.inode;
+        let has_other_inode = listed.inode.is_some() && inode != listed.inode;
         if checksum || has_other_inode {
             self.doubtful.push(kept);
         } else {
@@ -273,7 +274,7 @@ impl Comparing<'_> {
 
     /// A file that is the one that the index lists.
     fn settle(&mut self, kept: Kept) {
-        let found = self.sync.tree.entries[kept.entry as usize].attributes.mode();
+        let found = self.sync.tree.entries.get(kept.entry).attributes().mode();
         if found == kept.listed.mode && self.has_mode(&kept.path, found) {
             self.result.unchanged += 1;
         } else if self.sync.store().is_some() || self.sync.is_listed_stream(&kept.path, &kept.listed) {

@@ -6,7 +6,7 @@ use crate::pipeline::indexing::{Indexing, bytes_of};
 use crate::pipeline::job::Job;
 use crate::pipeline::tally::Tally;
 use crate::report::Observer;
-use crate::tree::{Attributes, Inode, Tree};
+use crate::tree::{Inode, Tree};
 use std::sync::Arc;
 
 /// The encrypted tree of one synchronization, in an object store. Paths are relative to it, with `/` between names.
@@ -49,15 +49,15 @@ pub trait SyncStore: std::marker::Sync {
 /// whoever finds a stream with this mark knows that a holder of the key made it of this state. `None` if that is not known.
 #[must_use]
 pub fn state_mark(tree: &Tree, entry: u32) -> Option<[u8; 32]> {
-    let entry = tree.entries.get(entry as usize)?;
-    let Attributes { inode, .. } = &entry.attributes;
-    let (modified, changed) = (entry.attributes.moment()?, entry.attributes.changed?);
+    let entry = tree.entries.get(entry);
+    let attributes = entry.attributes();
+    let (modified, changed) = (attributes.moment()?, attributes.changed?);
     let mut state = b"\0cipherloom state of a source 1".to_vec();
     for number in [modified.0, i64::from(modified.1), changed.0, changed.1] {
         state.extend_from_slice(&number.to_be_bytes());
     }
-    let Inode { device, number } = (*inode)?;
-    for number in [device, number, entry.size] {
+    let Inode { device, number } = attributes.inode?;
+    for number in [device, number, entry.size()] {
         state.extend_from_slice(&number.to_be_bytes());
     }
     state.extend_from_slice(&bytes_of(&tree.relative_path(entry)));

@@ -30,11 +30,12 @@ impl Comparing<'_> {
         let mut taken = HashSet::new();
         let mut due = std::mem::take(&mut self.result.due);
         due.retain(|due| {
-            let entry = &tree.entries[due.entry as usize];
-            let inode = entry.attributes.inode.filter(|_| !entry.attributes.has_other_names);
+            let entry = tree.entries.get(due.entry);
+            let attributes = entry.attributes();
+            let inode = attributes.inode.filter(|_| !attributes.has_other_names);
             // A time of whole seconds may be that of another file, which got the inode of one that was removed.
-            let modified = entry.attributes.moment().filter(|(_, nanoseconds)| *nanoseconds != 0);
-            let state = inode.zip(modified).map(|(inode, modified)| (inode, entry.size, Some(modified)));
+            let modified = attributes.moment().filter(|(_, nanoseconds)| *nanoseconds != 0);
+            let state = inode.zip(modified).map(|(inode, modified)| (inode, entry.size(), Some(modified)));
             let Some(at) =
                 state.filter(|_| due.action == Action::New).and_then(|state| known.remove(&state)?)
             else {
