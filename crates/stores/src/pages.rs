@@ -226,9 +226,7 @@ impl Pages {
         }
         self.counts.objects.fetch_add(1, Ordering::Relaxed);
         self.counts.bytes.fetch_add(meta.size, Ordering::Relaxed);
-        let written = Some(meta.last_modified.timestamp());
-        let object = Object { written, ..Object::new(path, meta.size, meta.e_tag) };
-        found.send(Found::Object(object)).await.map_err(|_| Unwanted)
+        found.send(Found::Object(Object::new(path, meta.size, meta.e_tag))).await.map_err(|_| Unwanted)
     }
 }
 
