@@ -249,6 +249,27 @@ def test_what_was_just_replaced_is_not_removed(s3, plain, synced, key):
     assert (synced[1] / "deep/other").read_bytes() != before
 
 
+def test_a_large_object_is_compared_where_the_store_does_not(s3, tmp_path, plain, synced, key):
+    (plain / "large.bin").write_bytes(tool.content(8_600_000, 7))
+    other = tool.write_tree(tmp_path / "other", {"large.bin": 8_500_000})
+    written = []
+
+    def ignore_condition(handler, forward):
+        # It is not signed.
+        del handler.headers["If-Match"]
+        handler.answer(*stores.reordered(forward()))
+
+    def rule(request):
+        if is_part(request) and not written:
+            written.append(s3.run("encrypt", other, synced[0], "--key", key, "--if-exists", "overwrite"))
+        return ignore_condition if request.method == "POST" and "uploadId" in request.query else None
+
+    done, _ = proxied(s3, rule, "sync", plain, synced[0], "--key", key, code=tool.PARTIAL)
+    assert "large.bin: left as it is: another run has written or removed it" in tool.message(done)
+    s3.run("decrypt", synced[0], tmp_path / "theirs", "--key", key)
+    assert (tmp_path / "theirs/large.bin").read_bytes() == (other / "large.bin").read_bytes()
+
+
 def test_what_no_key_opens_is_not_replaced(s3, tmp_path, plain, synced, key):
     place, folder = synced
     (plain / "theirs").write_bytes(b"ours")
