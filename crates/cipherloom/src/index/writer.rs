@@ -72,6 +72,7 @@ impl IndexWriter {
         anchor: Option<&Path>,
     ) -> Result<IndexWriter, Error> {
         let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
+        files.begin_generation()?;
         let mut is_same_key = true;
         let open = |format| Index::newest(Arc::clone(&files), format);
         let (previous, replaces_unopened) = match (open(format), replacing) {
@@ -132,11 +133,19 @@ impl IndexWriter {
     }
 
     /// Writes this generation and begins the next one. No other process gets the lock in between. `suffix`: that of its parts.
+    ///
+    /// # Errors
+    /// [`IndexFault::Overtaken`] in a store, if another run has written one in between.
     pub(crate) fn go_on(self, suffix: &[u8]) -> Result<IndexWriter, Error> {
         let (files, format) = (Arc::clone(&self.files), self.format.clone());
         let anchor = self.anchor.as_ref().map(|anchor| anchor.path().to_owned());
-        self.finish()?;
-        IndexWriter::begin_in(files, &format, suffix, Replacing::Opened, anchor.as_deref())
+        let written = self.finish()?;
+        let next =
+            IndexWriter::begin_in(Arc::clone(&files), &format, suffix, Replacing::Opened, anchor.as_deref())?;
+        match next.previous().map(Index::root) {
+            Some(root) if *root == written => Ok(next),
+            _ => Err(Error::from(IndexFault::Overtaken).at(&files.path(ROOT))),
+        }
     }
 
     /// Leaves the generation before in force, if there is one, and has the anchor remember it.

@@ -13,7 +13,7 @@ mod streams;
 mod writing;
 
 pub use checking::Expectations;
-pub(super) use items::{Item, Items, Place, bytes_of};
+pub(super) use items::{Item, Items, Place, bytes_of, folders_with_files};
 pub use listing::{list_index, list_indexed_files, select_indexed_files};
 pub(super) use round::{Edits, Round, stream_key};
 pub use streams::{Seen, StreamEnds};
