@@ -135,7 +135,7 @@ impl Bucket {
         let built = match scheme {
             Scheme::S3 => {
                 let builder = AmazonS3Builder::from_env().with_bucket_name(name).with_retry(retry);
-                // Its request cannot be repeated, takes no condition, and not every store has it.
+                // Its request takes no condition, and not every store has it.
                 let builder = builder.with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
                 shared(builder.with_http_connector(Wire).build())
             }

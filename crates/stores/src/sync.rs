@@ -121,11 +121,17 @@ impl SyncedBucket<'_> {
             };
         }
         let key = self.bucket.key(&object.path)?;
-        match upload::remove(self.bucket, &key, object.e_tag.as_deref()).await {
-            Err(refusal) if refusal.is_condition() => Err(IndexFault::WrittenMeanwhile.into()),
-            Err(refusal) if !refusal.is_missing() => Err(refusal.of("remove the object")),
-            _ => Ok(()),
+        let Err(refusal) = upload::remove(self.bucket, &key, object.e_tag.as_deref()).await else {
+            return Ok(());
+        };
+        // Its answer may have been lost, and some stores then refuse the condition, since there is no object.
+        if refusal.is_missing() || existing::is_gone(self.bucket, &object.path).await {
+            return Ok(());
         }
+        Err(match refusal.is_condition() {
+            true => IndexFault::WrittenMeanwhile.into(),
+            false => refusal.of("remove the object"),
+        })
     }
 }
 
