@@ -224,7 +224,7 @@ pub(crate) struct Replaced {
     is_unlisted: Vec<bool>,
     /// By entry, whether its output is still the version that the index lists.
     has_listed_version: Vec<bool>,
-    /// By entry, what stands for its state.
+    /// By entry, the digest of its state.
     marks: Vec<Option<[u8; 32]>>,
 }
 
@@ -243,7 +243,7 @@ impl Replaced {
 }
 
 impl Context {
-    /// What stands for the state of a source, in a synchronization.
+    /// The digest of the state of a source, in a synchronization.
     pub(crate) fn mark(&self, object: &Object) -> Option<[u8; 32]> {
         self.replaced.as_ref()?.marks[object.entry? as usize]
     }

@@ -45,7 +45,7 @@ pub trait SyncStore: std::marker::Sync {
     fn remove(&self, streams: &[ListedStream<'_>], observer: &dyn Observer) -> Vec<Result<(), Error>>;
 }
 
-/// What stands for an entry of a tree in its state, for [`Pieces::begin_marked`](crate::pipeline::Pieces::begin_marked):
+/// The digest of an entry's path and state, for [`Pieces::begin_marked`](crate::pipeline::Pieces::begin_marked):
 /// whoever finds a stream with this mark knows that a holder of the key made it of this state. `None` if that is not known, as
 /// where a file system's times are whole seconds: two states may have the same ones.
 #[must_use]
