@@ -73,9 +73,9 @@ pub mod internal {
     };
     pub use crate::pipeline::{
         Ended, Entries, Expectations, IndexMode, IndexUse, Indexing, Job, Pieces, Seen, StreamEnds,
-        SyncOptions, Tally, Work, Workspace, check, find_other_key_by, is_in_place, list_index,
-        list_indexed_files, replace_key_file, run, select_indexed_files, sync, translate_stream,
-        translate_to_file, write_key_file,
+        SyncOptions, Tally, Work, Workspace, check, find_damaged_copies, find_other_key_by, is_in_place,
+        list_index, list_indexed_files, replace_key_file, reveal, run, select_indexed_files, sync,
+        translate_stream, translate_to_file, write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted,

@@ -110,6 +110,16 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         IndexFault::Unwritten => {
             "`cipherloom index` makes one of the files as they are; if there is to be none, remove .cipherloom"
         }
+        IndexFault::NamesLost => "`cipherloom index` finds the names again",
+        IndexFault::Copy(_) => {
+            "the other copy is used; the next run that writes the index renews both: `cipherloom encrypt --index --hide-names \
+             --if-exists skip`"
+        }
+        IndexFault::NameList => "the next run that writes the index makes it again",
+        IndexFault::OtherNames { are_hidden: true } => "use --hide-names in every run into this folder",
+        IndexFault::OtherNames { are_hidden: false } => {
+            "leave --hide-names out, or choose another destination"
+        }
         IndexFault::NotPrimary => "run again: the next run re-keys it",
         IndexFault::Unproven => "--if-exists overwrite makes it once more",
         IndexFault::NotCarried => {

@@ -9,12 +9,13 @@
 //! file     | plaintext's path's length, path: if flags & 4, else the ciphertext's path without the part's suffix
 //!          | plaintext's length | how many bytes more the ciphertext has | mode | time | identity (16)
 //!          | key's identifier (4): if flags & 8, else the part's | device | inode: if flags & 32
-//!          | digest of the plaintext (16): if flags & 64 |
+//!          | digest of the plaintext (16): if flags & 64 | hidden name (16): if flags & 128 |
 //! time     | seconds since 1970, as 2n or -2n-1 | nanoseconds (4) |, and nothing if flags & 16
 //! ```
 //!
 //! Numbers without a length are in base 128, the lowest seven bits first, with the high bit set in all bytes but the last.
 
+use super::hidden::HiddenName;
 use crate::tree::Inode;
 use crate::tree::Moment;
 use std::cmp::Ordering;
@@ -31,7 +32,7 @@ pub(crate) type ContentDigest = [u8; 16];
 /// A file, folder or link that an index lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
-    /// Where it is, relative to the tree's root, with `/` between folders.
+    /// Where it is, relative to the tree's root, with `/` between folders; in a tree with hidden names, where its plaintext is.
     pub(crate) path: Vec<u8>,
     pub(crate) kind: IndexKind,
 }
@@ -62,6 +63,8 @@ pub(crate) struct IndexFile {
     pub(crate) inode: Option<Inode>,
     /// The digest of the plaintext, if a run computed it.
     pub(crate) digest: Option<ContentDigest>,
+    /// Where the ciphertext is, if names are hidden.
+    pub(crate) name: Option<HiddenName>,
 }
 
 /// What records of a part need not repeat.
@@ -81,11 +84,20 @@ const OWN_KEY: u8 = 8;
 const NO_TIME: u8 = 16;
 const HAS_INODE: u8 = 32;
 const HAS_DIGEST: u8 = 64;
+const HAS_NAME: u8 = 128;
 
 impl IndexEntry {
     /// The order of an index: by folder, then by name, byte by byte.
     pub(crate) fn order(&self, other: &IndexEntry) -> Ordering {
         split(&self.path).cmp(&split(&other.path))
+    }
+
+    /// Whether a file has a hidden name if and only if it is to have one.
+    pub(super) fn has_name_if(&self, hides_names: bool) -> bool {
+        match &self.kind {
+            IndexKind::File(file) => file.name.is_some() == hides_names,
+            IndexKind::Folder { .. } | IndexKind::Link { .. } => true,
+        }
     }
 
     /// What the plaintext is called; what has no plaintext is called the same there.
@@ -136,6 +148,10 @@ impl IndexEntry {
                     record.extend_from_slice(digest);
                     flags |= HAS_DIGEST;
                 }
+                if let Some(HiddenName(name)) = &file.name {
+                    record.extend_from_slice(name);
+                    flags |= HAS_NAME;
+                }
                 flags
             }
         };
@@ -154,7 +170,7 @@ impl IndexEntry {
             Ok(flags) => flags,
         };
         let known = match flags & KIND {
-            FILE => KIND | OWN_PLAINTEXT | OWN_KEY | NO_TIME | HAS_INODE | HAS_DIGEST,
+            FILE => KIND | OWN_PLAINTEXT | OWN_KEY | NO_TIME | HAS_INODE | HAS_DIGEST | HAS_NAME,
             FOLDER => KIND | NO_TIME,
             _ => KIND,
         };
@@ -191,6 +207,10 @@ impl IndexEntry {
                     0 => None,
                     _ => Some(*take_array(rest)?),
                 };
+                let name = match flags & HAS_NAME {
+                    0 => None,
+                    _ => Some(HiddenName(*take_array(rest)?)),
+                };
                 if !is_path(&plaintext) {
                     return Err(Malformed);
                 }
@@ -204,6 +224,7 @@ impl IndexEntry {
                     key_id,
                     inode,
                     digest,
+                    name,
                 })
             }
             _ => IndexKind::Link { target: take_bytes(rest)?.to_vec() },
@@ -222,6 +243,12 @@ pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (&[], path),
     }
+}
+
+/// The folders above a path, from the inmost one on, without the root.
+pub(crate) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::successors(Some(split(path).0), |folder| Some(split(folder).0))
+        .take_while(|folder| !folder.is_empty())
 }
 
 /// Whether this leads to something below a root.
@@ -264,7 +291,7 @@ pub(super) fn take_array<'r, const LEN: usize>(rest: &mut &'r [u8]) -> Result<&'
     Ok(first)
 }
 
-fn take_number(rest: &mut &[u8]) -> Result<u64, Malformed> {
+pub(super) fn take_number(rest: &mut &[u8]) -> Result<u64, Malformed> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let byte = take_byte(rest)?;

@@ -86,6 +86,22 @@ impl IndexFiles {
         }
     }
 
+    /// The second copy of an index in a folder, for trees that have one.
+    pub(super) fn copy(&self) -> Option<IndexFiles> {
+        match self {
+            IndexFiles::Folder(folder) => folder.copy().map(IndexFiles::Folder),
+            IndexFiles::Store(_) => None,
+        }
+    }
+
+    /// The folder of the tree; `None` if that is in a store.
+    pub(super) fn folder(&self) -> Option<&IndexFolder> {
+        match self {
+            IndexFiles::Folder(folder) => Some(folder),
+            IndexFiles::Store(_) => None,
+        }
+    }
+
     /// The path or address of one of the files, for messages.
     pub(super) fn path(&self, relative: &str) -> PathBuf {
         match self {

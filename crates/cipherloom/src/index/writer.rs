@@ -3,6 +3,7 @@
 use super::anchor::Anchor;
 use super::entry::{Defaults, IndexEntry, is_path, split};
 use super::folder::ROOT;
+use super::name_lists::{NameLists, has_name_lists};
 use super::part::{PART_LIMIT, PartBuilder};
 use super::place::{IndexFiles, IndexPlace, part_path};
 use super::reader::Index;
@@ -32,6 +33,8 @@ pub(crate) struct IndexWriter {
     /// The last entry's path.
     last: Vec<u8>,
     parts: Vec<PartReference>,
+    /// Of a tree with hidden names.
+    names: Option<NameLists>,
 }
 
 /// Which index may be replaced.
@@ -95,6 +98,8 @@ impl IndexWriter {
         let is_usable = |part: &&PartReference| is_same_key && part.key_id == key_id;
         let known = parts.filter(is_usable).map(|part| (part.content, *part)).collect();
         let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id });
+        let hides_names = previous.as_ref().is_some_and(|(index, _)| index.root().hides_names);
+        let names = hides_names.then(NameLists::new);
         Ok(IndexWriter {
             files,
             format: format.clone(),
@@ -106,7 +111,39 @@ impl IndexWriter {
             builder,
             last: Vec::new(),
             parts: Vec::new(),
+            names,
         })
+    }
+
+    /// Has the tree's files have hidden names, or the names of their plaintexts. A tree that gets hidden names begins with a
+    /// generation that lists nothing: later runs come to the same names by it. `rebuilds`: not if its files are to be listed.
+    ///
+    /// # Errors
+    /// [`IndexFault::OtherNames`] if the generation before says otherwise; as [`IndexWriter::finish`].
+    pub(crate) fn with_hidden_names(
+        mut self,
+        hides_names: bool,
+        rebuilds: bool,
+    ) -> Result<IndexWriter, Error> {
+        if self.previous.is_none()
+            && !rebuilds
+            && let Some(folder) = self.files.folder()
+            && has_name_lists(folder.tree(), &self.format)
+        {
+            return Err(Error::from(IndexFault::NamesLost).at(folder.tree()));
+        }
+        match &self.previous {
+            // A run that is to make such files is refused before.
+            Some((index, _)) if index.root().hides_names != hides_names => {
+                let fault = IndexFault::OtherNames { are_hidden: !hides_names };
+                Err(Error::from(fault).at(&self.files.path(ROOT)))
+            }
+            None if hides_names => {
+                self.names = Some(NameLists::new());
+                if rebuilds { Ok(self) } else { self.go_on(b"") }
+            }
+            _ => Ok(self),
+        }
     }
 
     /// The generation before, if there is one.
@@ -122,10 +159,13 @@ impl IndexWriter {
     /// Adds an entry. They come in the index's order.
     pub(crate) fn push(&mut self, entry: &IndexEntry) -> Result<(), Error> {
         let follows = self.last.is_empty() || split(&self.last) < split(&entry.path);
-        if !(is_path(&entry.path) && follows) {
+        if !(is_path(&entry.path) && follows && entry.has_name_if(self.names.is_some())) {
             return Err(Error::internal("an index's entries are not paths in their order"));
         }
         self.last.clone_from(&entry.path);
+        if let Some(names) = &mut self.names {
+            names.push(entry);
+        }
         let mut end =
             End { files: &self.files, format: &self.format, key_id: self.key_id, known: &self.known };
         self.builder.push(entry, |bytes, entries| end.part(bytes, entries, &mut self.parts))
@@ -165,6 +205,7 @@ impl IndexWriter {
             time: now(),
             previous: before.map_or(Digest::default(), |index| *index.digest()),
             parts: self.parts,
+            hides_names: self.names.is_some(),
         };
         let mut plaintext = root.write();
         if plaintext.len() > ROOT_LIMIT {
@@ -175,16 +216,41 @@ impl IndexWriter {
         if let Some((index, _)) = &self.previous {
             kept.extend(index.root().parts.iter().map(|part| part.name));
         }
-        self.files.replace_root(&file, self.previous.as_ref().map(|(_, file)| &**file))?;
+        let previous = self.previous.as_ref().map(|(_, file)| &**file);
+        if let (Some(names), Some(folder)) = (&self.names, self.files.folder()) {
+            names.write(folder, &self.format)?;
+        }
+        self.files.replace_root(&file, previous)?;
+        // Each of both copies is whole at any moment.
+        let copy = self.names.as_ref().and_then(|_| self.files.copy());
+        if let Some(copy) = &copy {
+            copy_parts(&self.files, copy, &root)?;
+            copy.replace_root(&file, previous)?;
+        }
         // Another key may open what this one did not.
         if !self.replaces_unopened {
             self.files.remove_other_parts(&kept);
+            copy.iter().for_each(|copy| copy.remove_other_parts(&kept));
         }
         if let Some(anchor) = self.anchor {
             anchor.write(&root, &digest(&file))?;
         }
         Ok(root)
     }
+}
+
+/// Gives the second copy of an index the parts of a generation that it lacks.
+fn copy_parts(files: &IndexFiles, copy: &IndexFiles, root: &Root) -> Result<(), Error> {
+    for part in &root.parts {
+        let (path, len) = (part_path(&part.name), u64::from(part.len));
+        let is_part = |file: &Vec<u8>| digest(file) == part.name;
+        if copy.read(&path, len).ok().flatten().filter(is_part).is_none() {
+            let file = files.read(&path, len)?.filter(is_part);
+            let lost = || Error::internal("a part of an index was changed while it was written");
+            copy.write_part(&part.name, &file.ok_or_else(lost)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// How a part is written.

@@ -73,6 +73,7 @@ pub fn check(tree: &Tree, job: &Job) -> Result<(), Error> {
 /// Refuses a job whose source and destination contain each other, or whose formats cannot be re-keyed.
 pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error> {
     job.work.check_rekey()?;
+    job.check_hidden_names()?;
     let mut passed_over = tree.passed_over;
     let carries = job.index.as_ref().is_some_and(|index| index.mode == IndexMode::Carry);
     let folder = tree.root.join(FOLDER);
@@ -141,7 +142,7 @@ pub(super) fn prepare_below(
     let first =
         if tree.is_single_file { Origin::Found(None) } else { origin(&root, Path::new(""), *made, job)? };
     folders.push(first);
-    if !tree.entries.is_empty() {
+    if !tree.entries.is_empty() || job.hides_names() {
         match root.check_naming(job.existing()) {
             // Who may not write here may be allowed to further down.
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}

@@ -11,10 +11,11 @@ use super::tally::{Ended, Entries, Tally};
 use super::translation::{Buffers, Passage};
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::{Folders, Granted, IfExists, Input, Output, has_extended_attributes};
+use crate::files::{Folders, Granted, Hidden, IfExists, Input, Output, Target, has_extended_attributes};
 use crate::plan::{Operation, Plan, Task};
 use crate::report::Observer;
-use crate::tree::{Entry, Tree};
+use crate::tree::{Attributes, Entry, Tree};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -182,22 +183,30 @@ impl<'r> Worker<'r> {
         let entry = self.entry(index);
         self.name_output(index)?;
         self.bind_path(entry)?;
-        let Run { tree, job, collisions, .. } = self.run;
+        let Run { tree, job, .. } = self.run;
         if let Some(other) = self.run.shared_folders.get(&entry.directory) {
             return Err(Error::NameCollision { other: other.clone() });
         }
-        let folder = self.folders.open(entry.directory)?;
+        let hidden = self.hidden(index);
+        let folder = self.folders.open_hidden(entry.directory, hidden)?;
         let mut output = None;
         if job.destination.is_some() {
             // A large entry is not worked on in vain; for a small one, giving the name tells soon enough.
             let looks = job.if_exists == IfExists::Skip
                 || (job.if_exists == IfExists::Fail && entry.size > LOOK_FIRST);
             if looks && folder.target().has_output(&self.buffers.name) {
-                collisions.check(tree, job, index, folder.target())?;
+                check_collisions(self.run, index, hidden, folder.target())?;
                 return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
             }
-            let made = folder.target().output(Some(&entry.attributes.permissions));
+            let attributes = output_attributes(entry, hidden)?;
+            let made = folder.target().output(Some(&attributes.permissions));
             output = Some(made.map_err(Error::of_destination)?);
+        }
+        if let Some(Hidden { name, in_source: true, .. }) = hidden {
+            let file = folder.source.input(&name.file_name(), false)?;
+            // The listing has the plaintext's time.
+            let attributes = Attributes { modified: None, ..entry.attributes.clone() };
+            return Ok(Some((Input::new(file, entry.size, &attributes), output)));
         }
         let file = folder.source.input(&entry.name, tree.is_single_file)?;
         if matches!(job.work, Work::Encrypt(_)) && has_extended_attributes(&file) {
@@ -206,7 +215,16 @@ impl<'r> Worker<'r> {
         Ok(Some((Input::new(file, entry.size, &entry.attributes), output)))
     }
 
+    /// Where the entry is, if names are hidden.
+    fn hidden(&self, index: u32) -> Option<Hidden> {
+        self.run.indexing.and_then(|indexing| indexing.hidden(index))
+    }
+
     pub(super) fn name_output(&mut self, index: u32) -> Result<(), Error> {
+        if let Some(Hidden { name, in_output: true, .. }) = self.hidden(index) {
+            self.buffers.name = name.file_name();
+            return Ok(());
+        }
         let job = self.run.job;
         let is_named = job.output_name(&self.entry(index).name, &mut self.buffers.name);
         if is_named { Ok(()) } else { Err(job.suffix_missing()) }
@@ -244,20 +262,22 @@ impl<'r> Worker<'r> {
 
     /// Gives an output its name, which is in `buffers.name`. Another run may have made it meanwhile.
     pub(super) fn commit_output(&mut self, index: u32, output: Output, written: u64) -> Result<Ended, Error> {
-        let Run { tree, job, collisions, .. } = self.run;
+        let run @ Run { job, collisions, .. } = self.run;
         let entry = self.entry(index);
-        let folder = self.folders.open(entry.directory)?;
+        let hidden = self.hidden(index);
+        let attributes = output_attributes(entry, hidden)?;
+        let folder = self.folders.open_hidden(entry.directory, hidden)?;
         let (folder, name) = (folder.target(), &*self.buffers.name);
         let (indexing, bound) = (self.run.indexing, &*self.buffers.associated_data);
         let may_replace = || {
             indexing.map_or(Ok(()), |indexing| indexing.may_replace(index, name, bound))?;
-            collisions.check(tree, job, index, folder)
+            check_collisions(run, index, hidden, folder)
         };
         let naming = Naming { name, may_replace: &may_replace };
         let seen = self.run.indexing.map(|indexing| indexing.see(output.file(), written)).transpose()?;
         // Before the name is there: who finds it taken looks here next.
         let being_named = collisions.use_name(index);
-        let named = output.commit(folder, naming, &entry.attributes, &mut self.granted, job);
+        let named = output.commit(folder, naming, &attributes, &mut self.granted, job);
         being_named.settle(named.is_ok());
         match named {
             Ok(all_taken) => {
@@ -270,12 +290,28 @@ impl<'r> Worker<'r> {
                 Ok(Ended::Done(written))
             }
             Err(Error::OutputExists) => {
-                collisions.check(tree, job, index, folder)?;
+                check_collisions(run, index, hidden, folder)?;
                 let is_done = job.if_exists == IfExists::Skip && folder.has_output(name);
                 if is_done { Ok(Ended::Skipped) } else { Err(Error::OutputExists) }
             }
             Err(error) => Err(error.of_destination()),
         }
+    }
+}
+
+/// Fails if another entry has this output. No two hidden names are the same.
+fn check_collisions(run: Run<'_>, index: u32, hidden: Option<Hidden>, folder: &Target) -> Result<(), Error> {
+    match hidden {
+        Some(Hidden { in_output: true, .. }) => Ok(()),
+        _ => run.collisions.check(run.tree, run.job, index, folder),
+    }
+}
+
+/// What the entry's output gets: with a hidden name neither mode nor time of its source.
+fn output_attributes(entry: &Entry, hidden: Option<Hidden>) -> Result<Cow<'_, Attributes>, Error> {
+    match hidden {
+        Some(Hidden { in_output: true, .. }) => Attributes::with_mode(0o600).map(Cow::Owned),
+        _ => Ok(Cow::Borrowed(&entry.attributes)),
     }
 }
 

@@ -6,7 +6,9 @@ use super::read_link;
 use super::streams::StreamEnds;
 use crate::Error;
 use crate::error::IndexFault;
-use crate::index::{Anchor, Entries, FOLDER, Index, IndexEntry, IndexKind, StreamIdentity, path_of, split};
+use crate::index::{
+    Anchor, Entries, FOLDER, Index, IndexEntry, IndexKind, StreamIdentity, is_hidden_folder, path_of, split,
+};
 use crate::pipeline::job::{IndexMode, IndexUse, Job, Work};
 use crate::pipeline::tally::Tally;
 use crate::report::IndexReport;
@@ -137,6 +139,13 @@ impl Checking {
             report_fault: &report_fault,
         };
         comparison.run(&index, index_use)?;
+        let lists = match job.work {
+            Work::Verify(_) => index.find_damaged_lists()?,
+            _ => Vec::new(),
+        };
+        for error in index.find_damaged_copies().iter().chain(&lists) {
+            tally.fail_other(error.path().unwrap_or(Path::new("")), None, error.without_path());
+        }
         let Comparison { expected, report, .. } = comparison;
         Ok(Checking { index, expected: Expectations(expected.into()), report, anchor })
     }
@@ -302,7 +311,9 @@ impl Comparison<'_> {
 
     /// Files are reported when they were read; then it is known what they are.
     fn report_extra(&mut self, item: Item, path: &[u8]) -> Result<(), Error> {
-        if !matches!(item, Item::File(_)) && !matches!(self.job.work, Work::Decrypt(_)) {
+        // It holds files with hidden names.
+        let is_own = self.job.hides_names() && is_hidden_folder(path);
+        if !(matches!(item, Item::File(_)) || matches!(self.job.work, Work::Decrypt(_)) || is_own) {
             self.report.extra += 1;
             let path = self.tree.root.join(path_of(path)?);
             (self.report_fault)(&path, IndexFault::Extra { of: None });

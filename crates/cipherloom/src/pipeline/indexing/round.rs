@@ -8,6 +8,7 @@ use crate::error::IndexFault;
 use crate::files::open_file_below;
 use crate::index::{ContentDigest, Index, IndexEntry, IndexWriter};
 use crate::pipeline::destination::OutputTree;
+use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::Job;
 use crate::pipeline::tally::Tally;
 use crate::tree::Tree;
@@ -47,7 +48,7 @@ impl<'r> Indexing<'r> {
     ) -> Indexing<'r> {
         let seen = (0..tree.entries.len()).map(|_| OnceLock::new()).collect();
         let (purpose, held) = (Purpose::Write(Box::new(writer)), Mutex::default());
-        Indexing { tree, job, root, purpose, seen, held, round: Some(round) }
+        Indexing { tree, job, root, purpose, seen, held, round: Some(round), names: HiddenNames::default() }
     }
 
     /// Whether the output of an entry was written.
@@ -82,7 +83,7 @@ impl<'r> Indexing<'r> {
         tally: &Tally<'_, u32>,
         edits: Edits,
     ) -> Result<IndexWriter, Error> {
-        let Indexing { tree, job, root, purpose, seen, round, .. } = self;
+        let Indexing { tree, job, root, purpose, seen, round, names, .. } = self;
         let Purpose::Write(writer) = purpose else {
             return Err(Error::internal("a round does not write its index"));
         };
@@ -90,7 +91,8 @@ impl<'r> Indexing<'r> {
         let items = Items::sorted(tree, job, Place::Output);
         let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
         let outputs = Some(outputs);
-        let written = Written { tree, job, root, outputs, seen: &seen, digests, report: &report };
+        let written =
+            Written { tree, job, root, outputs, seen: &seen, digests, names: &names, report: &report };
         write(*writer, items, &written, edits)
     }
 }

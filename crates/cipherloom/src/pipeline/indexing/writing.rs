@@ -6,9 +6,10 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::files::sync_folders;
 use crate::index::{
-    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, path_of, split,
+    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, folder_path, path_of, split,
 };
 use crate::pipeline::destination::OutputTree;
+use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::{Job, Links};
 use crate::tree::Tree;
 use std::cmp::Ordering;
@@ -26,6 +27,8 @@ pub(super) struct Written<'w> {
     pub(super) seen: &'w [OnceLock<Seen>],
     /// By entry, digests that a synchronization computed; empty if none were.
     pub(super) digests: &'w [Option<ContentDigest>],
+    /// Where the ciphertexts are, if names are hidden.
+    pub(super) names: &'w HiddenNames,
     /// Reports what is not as it should be.
     pub(super) report: &'w dyn Fn(&Path, &Error),
 }
@@ -58,6 +61,10 @@ pub(super) fn write(
             }
         }
         match known {
+            // What was found does not say of which version of its source it was made; the index does.
+            Some(listed) if is_found && written.job.hides_names() && is_same_file(&listed, &entry) => {
+                writer.push(&listed)?;
+            }
             // This run found another file there than the index lists, which is for its owner to decide.
             Some(listed) if is_found && !is_same_file(&listed, &entry) => {
                 let path = written.root.join(path_of(&entry.path)?);
@@ -120,6 +127,10 @@ impl Written<'_> {
         let made = self.tree.entries.iter().zip(self.seen).filter(|(_, seen)| seen.get().is_some());
         let folders: BTreeSet<u32> = made.map(|(entry, _)| entry.directory).collect();
         let folders = folders.iter().map(|folder| &*self.tree.directories[*folder as usize].path);
+        let hidden: BTreeSet<u8> = self.names.0.iter().flatten().map(|name| name.folder()).collect();
+        let hidden: Vec<PathBuf> = hidden.into_iter().map(folder_path).collect();
+        let is_hidden = !hidden.is_empty();
+        let folders = folders.filter(|_| !is_hidden).chain(hidden.iter().map(|folder| &**folder));
         sync_folders(self.root, folders, self.root).map_err(|error| error.at(self.root))
     }
 
@@ -143,7 +154,10 @@ impl Written<'_> {
         let mut is_found = false;
         let kind = match item {
             // Something else may have its name.
-            Item::Folder(folder) if self.outputs.is_some_and(|outputs| outputs.is_refused(folder)) => {
+            Item::Folder(folder)
+                if !self.job.hides_names()
+                    && self.outputs.is_some_and(|outputs| outputs.is_refused(folder)) =>
+            {
                 return Ok(None);
             }
             Item::Folder(folder) => {
@@ -183,16 +197,19 @@ impl Written<'_> {
             }
             (None, None) => return Err(Error::internal("a file of an index without a format")),
         };
+        // What has a hidden name has neither the mode nor the time of its plaintext.
+        let is_unknown = job.hides_names() && seen.found.is_some();
         Ok(IndexFile {
             plaintext: job.plaintext_path(path).to_vec(),
             size,
             ciphertext_len,
             mode: attributes.mode(),
-            modified: attributes.moment(),
+            modified: attributes.moment().filter(|_| !is_unknown),
             identity: seen.identity,
             key_id: seen.key_id,
             inode: attributes.inode.filter(|_| seen.found.is_none()),
             digest: self.digests.get(entry as usize).copied().flatten(),
+            name: self.names.of(entry),
         })
     }
 }

@@ -13,6 +13,7 @@ use super::{Sync, output_path};
 use crate::Error;
 use crate::engine::Workers;
 use crate::error::IndexFault;
+pub(super) use crate::index::ancestors;
 use crate::index::{ContentDigest, Index, IndexEntry, IndexFile, IndexKind, path_of, split};
 use crate::pipeline::indexing::{Item, Items, Place, read_link};
 use crate::pipeline::job::Links;
@@ -387,10 +388,4 @@ impl Comparing<'_> {
         workers.run_each(count, || (), |number, ()| work(number))?;
         if workers.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
-}
-
-/// The folders above a path, from the inmost one on, without the root.
-pub(super) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::successors(Some(split(path).0), |folder| Some(split(folder).0))
-        .take_while(|folder| !folder.is_empty())
 }

@@ -22,7 +22,7 @@ mod tests;
 mod twins;
 
 use super::destination;
-use super::indexing::{StreamEnds, bytes_of, report_of};
+use super::indexing::{StreamEnds, bytes_of, refuse_other_names, report_of};
 use super::job::{IndexUse, Job, SyncOptions};
 use super::tally::Tally;
 use super::worker::TreeEntries;
@@ -85,6 +85,7 @@ pub fn sync(
         return Err(unsupported("one folder as source"));
     }
     destination::refuse_contradictions(tree, job)?;
+    refuse_other_names(job)?;
     if options.delete && tree.entries.is_empty() && tree.links.is_empty() && tree.directories.len() == 1 {
         return Err(Error::from(IndexFault::EmptySource).at(&tree.root));
     }

@@ -42,6 +42,7 @@ impl<'s> Rounds<'s> {
         let made = MadeRoot::of(tree, job)?.ok_or_else(missing)?;
         let suffix = job.suffix.as_encoded_bytes();
         let writer = IndexWriter::begin(root, format, suffix, Replacing::Opened, anchor)?;
+        let writer = writer.with_hidden_names(job.hides_names(), false)?;
         let comparison = match Comparison::of(sync, writer.previous()) {
             Err(Error::Stopped) => return Ok(Report::default()),
             comparison => comparison?,

@@ -11,7 +11,9 @@ use crate::output::{self, at};
 use crate::{device, keys};
 use cipherloom::Format;
 use cipherloom::internal::location::{Location, SourceKind};
-use cipherloom::internal::{IndexMode, IndexUse, Selection, Tree, Work, has_index, list_indexed_files};
+use cipherloom::internal::{
+    IndexMode, IndexUse, Selection, Tree, Work, has_index, list_indexed_files, reveal,
+};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -26,6 +28,7 @@ pub fn index(arguments: &IndexArguments) -> anyhow::Result<ExitCode> {
     run.job.suffix.clone_from(suffix);
     let mode = IndexMode::Rebuild { replace: arguments.replace, partial: arguments.skip_unopened };
     run.use_index(mode, anchor.as_deref(), &tree)?;
+    run.reveal_names(&tree)?;
     run.start()
 }
 
@@ -40,8 +43,18 @@ pub const NOT_LISTED: &str = "it has an index, which will not list what this run
 impl Run<'_> {
     /// With --index: has the run update the index of DST. Else warns of one that will not list what the run writes.
     pub(super) fn update_index(&mut self, arguments: &EncryptArguments) -> anyhow::Result<()> {
+        if arguments.hide_names && self.folder.as_ref().is_some_and(Location::is_store) {
+            return Err(usage(
+                "names are hidden in folders alone",
+                "leave --hide-names out, or encrypt to a folder",
+            ));
+        }
         if arguments.index {
-            return self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree);
+            self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree)?;
+            if let Some(index) = &mut self.job.index {
+                index.hides_names = arguments.hide_names;
+            }
+            return Ok(());
         }
         self.warn_of_index(NOT_LISTED);
         Ok(())
@@ -66,9 +79,34 @@ impl Run<'_> {
         };
         let is_in_folder = matches!(self.folder, Some(Location::Path(_)));
         if anchor.is_some() || (is_in_folder && self.source.tree().is_some_and(has_own)) {
-            return self.use_index(IndexMode::Carry, anchor.as_deref(), tree);
+            self.use_index(IndexMode::Carry, anchor.as_deref(), tree)?;
+        } else {
+            self.warn_of_index("it has an index, which will not list what this run writes");
         }
-        self.warn_of_index("it has an index, which will not list what this run writes");
+        self.reveal_names(tree)
+    }
+
+    /// If names are hidden in the source: takes the files that its index lists, under their plaintexts' paths. `tree`: which of them.
+    pub(super) fn reveal_names(&mut self, tree: &TreeArguments) -> anyhow::Result<()> {
+        let selection = match &self.job.index {
+            Some(index) => index.selection.clone(),
+            None => tree.selection()?,
+        };
+        let Source::Tree(found) = &self.source else { return Ok(()) };
+        if found.is_single_file || found.is_several {
+            return Ok(());
+        }
+        let root = found.root.clone();
+        let revealed = reveal(&root, &self.job.work, &selection, &mut self.job.index);
+        if let Some(revealed) = revealed.map_err(|error| error.at(&root))? {
+            if tree.names_files() {
+                return Err(usage(
+                    at(&root, "its names are hidden, so no list of files can name them"),
+                    "--include and --only select files by their plaintexts' paths",
+                ));
+            }
+            self.source = Source::Tree(revealed);
+        }
         Ok(())
     }
 
@@ -137,13 +175,13 @@ impl Run<'_> {
         Ok(Some((count, suffix)))
     }
 
-    /// Has the run decrypt only what [`Run::list_indexed_files`] found.
+    /// Has the run decrypt only what [`Run::list_indexed_files`] found, or find the names of a tree that hides them.
     pub(super) fn restrict_to_index(
         &mut self,
         listed: Option<(usize, OsString)>,
         arguments: &DecryptArguments,
     ) -> anyhow::Result<()> {
-        let Some((count, suffix)) = listed else { return Ok(()) };
+        let Some((count, suffix)) = listed else { return self.reveal_names(&arguments.tree) };
         if count == 0 {
             self.refuse_nothing(arguments.tree.source(), 0)?;
         }
@@ -154,10 +192,10 @@ impl Run<'_> {
         if let Some(index) = &mut self.job.index {
             index.selection = Selection::new(&arguments.only, &[])?;
         }
-        Ok(())
+        self.reveal_names(&arguments.tree)
     }
 
-    /// Has the run compare a whole folder with its index, if it has one.
+    /// Has the run compare a whole folder with its index, if it has one, by which it finds hidden names.
     pub(super) fn compare_with_index(&mut self, arguments: &VerifyArguments) -> anyhow::Result<()> {
         let VerifyArguments { quick, anchor, tree, .. } = arguments;
         let has_keyset = formats_of(&self.job).all(|format| format.key_id().is_some());
@@ -165,7 +203,7 @@ impl Run<'_> {
         if *quick || anchor.is_some() || (has_keyset && is_whole) {
             self.use_index(IndexMode::Check { quick: *quick }, anchor.as_deref(), tree)?;
         }
-        Ok(())
+        self.reveal_names(tree)
     }
 
     /// Whether the run compares the tree with an index, which may list what is not there.
