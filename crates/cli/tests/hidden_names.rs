@@ -3,6 +3,8 @@
 #[path = "hidden_names/recovery.rs"]
 mod recovery;
 mod sealed_tree;
+#[path = "hidden_names/synchronization.rs"]
+mod synchronization;
 
 use sealed_tree::Place;
 use std::collections::BTreeMap;
@@ -109,6 +111,12 @@ fn verification_names_plaintexts() {
         ended
             .says(&["sealed/a/one: swapped: the index lists this file as a/two"])
             .says(&["sealed/a/two: swapped: the index lists this file as a/one"]);
+
+        // It is decrypted all the same, as where names are not hidden, but that is reported.
+        place.run("decrypt sealed opened --key key.json").expect(5).says(&["sealed/a/one: swapped"]);
+        assert_eq!(fs::read(place.at("opened/a/one")).unwrap(), b"Ishmael");
+        place.run("decrypt sealed opened2 --key key.json --only one").expect(5).says(&["a/one: swapped"]);
+        assert!(!place.at("opened2/a/one").exists());
 
         // Moved.
         let place = hidden();

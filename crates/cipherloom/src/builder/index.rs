@@ -103,7 +103,7 @@ impl JobBuilder {
         self
     }
 
-    /// With [`JobBuilder::index`]: whether the files get random names in 256 folders, which only the index knows. All runs into a
+    /// With [`JobBuilder::index`] or [`JobBuilder::sync`]: whether the files get random names in 256 folders, which only the index knows. All runs into a
     /// destination hide names or none does. Excludes suffixes, bound paths and links. Default: no.
     ///
     /// ```
@@ -311,7 +311,6 @@ impl JobBuilder {
         let needed = [
             ((is_updated || *hides_names) && !is(Operation::Encrypt), "a job that encrypts"),
             (*hides_names && !is_updated, "to be written where it hides names"),
-            (*hides_names && *is_synchronized, "a job without synchronization where names are hidden"),
             (*sync != SyncOptions::default() && !*is_synchronized, "a synchronization"),
             ((is_rebuilt || *is_quick) && !is(Operation::Verify), "a job that verifies"),
             (selects && !is(Operation::Decrypt), "a job that decrypts"),

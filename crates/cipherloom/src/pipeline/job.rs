@@ -168,6 +168,8 @@ pub struct IndexUse {
     pub hides_names: bool,
     /// Those of the source's files, if the source is such a tree ([`super::reveal`]).
     pub names: HiddenNames,
+    /// Whether an authentic file that is not the listed one is decrypted before it is reported: nobody asked for an index.
+    pub releases_replaced: bool,
 }
 
 impl IndexUse {
@@ -181,6 +183,7 @@ impl IndexUse {
             store: None,
             hides_names: false,
             names: HiddenNames::default(),
+            releases_replaced: false,
         }
     }
 

@@ -50,7 +50,7 @@ pub fn reveal(
     }
     let used = index.get_or_insert_with(|| {
         let mode = IndexMode::Check { quick: false };
-        IndexUse { selection: selection.clone(), ..IndexUse::new(mode) }
+        IndexUse { selection: selection.clone(), releases_replaced: true, ..IndexUse::new(mode) }
     });
     // Globs are for plaintexts' paths.
     let found = Tree::list(root, &Selection::default())?;

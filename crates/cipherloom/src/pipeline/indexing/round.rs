@@ -1,12 +1,13 @@
 //! A synchronization's part of the index: which outputs it may replace, and a generation that lists what one of its rounds did.
 
+use super::hidden::output_names;
 use super::streams::read_exactly;
 use super::writing::Written;
 use super::{Indexing, Items, Place, Purpose};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::open_file_below;
-use crate::index::{ContentDigest, Index, IndexEntry, IndexWriter};
+use crate::index::{ContentDigest, HiddenName, Index, IndexEntry, IndexWriter};
 use crate::pipeline::destination::OutputTree;
 use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::Job;
@@ -45,10 +46,14 @@ impl<'r> Indexing<'r> {
         root: &'r Path,
         writer: IndexWriter,
         round: Round<'r>,
-    ) -> Indexing<'r> {
+    ) -> Result<Indexing<'r>, Error> {
+        let names = match job.work.sealing().filter(|_| job.hides_names()) {
+            Some(format) => output_names(tree, job, format, &writer)?,
+            None => HiddenNames::default(),
+        };
         let seen = (0..tree.entries.len()).map(|_| OnceLock::new()).collect();
         let (purpose, held) = (Purpose::Write(Box::new(writer)), Mutex::default());
-        Indexing { tree, job, root, purpose, seen, held, round: Some(round), names: HiddenNames::default() }
+        Ok(Indexing { tree, job, root, purpose, seen, held, round: Some(round), names })
     }
 
     /// Whether the output of an entry was written.
@@ -69,8 +74,9 @@ impl<'r> Indexing<'r> {
             return Ok(());
         }
         let below = &self.tree.directories[self.tree.entries[entry as usize].directory as usize].path;
+        let path = self.names.of(entry).map_or_else(|| below.join(name), HiddenName::path);
         let foreign = || Error::from(IndexFault::Foreign);
-        let file = open_file_below(self.root, &below.join(name)).map_err(|_| foreign())?;
+        let file = open_file_below(self.root, &path).map_err(|_| foreign())?;
         let opened = stream_key(self.job, &file, bound).map_err(|_| foreign())?;
         opened.map(|_| ()).ok_or_else(foreign)
     }

@@ -15,7 +15,7 @@ use crate::engine::Workers;
 use crate::error::IndexFault;
 pub(super) use crate::index::ancestors;
 use crate::index::{ContentDigest, Index, IndexEntry, IndexFile, IndexKind, path_of, split};
-use crate::pipeline::indexing::{Item, Items, Place, read_link};
+use crate::pipeline::indexing::{Item, Items, Place, bytes_of, read_link};
 use crate::pipeline::job::Links;
 use crate::report::{Action, Observer};
 use crate::tree::{Inode, Moment};
@@ -182,7 +182,9 @@ impl Comparing<'_> {
                 let attributes = &tree.directories[folder as usize].attributes;
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
                 let has_mode = self.has_mode(&path, attributes.mode());
-                if !(is_same && has_mode && self.outputs.look(&path).is_some_and(|found| found.is_folder)) {
+                let is_there =
+                    job.hides_names() || self.outputs.look(&path).is_some_and(|found| found.is_folder);
+                if !(is_same && has_mode && is_there) {
                     self.result.folders.push(folder);
                 }
             }
@@ -226,8 +228,11 @@ impl Comparing<'_> {
         if !self.sync.format.has_key(listed.key_id) {
             return self.add_due(entry, Action::Restored);
         }
-        let looks_listed = self.outputs.look(&path).is_some_and(|output| {
-            output.is_file && output.len == listed.ciphertext_len && output.modified == listed.modified
+        let hidden = listed.name.map(|name| bytes_of(&name.path()));
+        let looks_listed = self.outputs.look(hidden.as_ref().unwrap_or(&path)).is_some_and(|output| {
+            // With a hidden name, it has the time at which it was written.
+            let has_time = hidden.is_some() || output.modified == listed.modified;
+            output.is_file && output.len == listed.ciphertext_len && has_time
         });
         if !(looks_listed || self.sync.is_listed_stream(&path, &listed)) {
             return self.add_due(entry, Action::Restored);
@@ -261,6 +266,7 @@ impl Comparing<'_> {
     /// Whether an output has the permissions of its source, if they are preserved exactly.
     fn has_mode(&mut self, path: &[u8], wanted: u32) -> bool {
         !self.sync.job.preserve_modes
+            || self.sync.job.hides_names()
             || self.outputs.look(path).is_some_and(|output| output.mode == wanted & 0o777)
     }
 
@@ -341,7 +347,10 @@ impl Comparing<'_> {
             let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
             let from = if has_new_name { &new_path } else { &gone.path };
             if self.result.obstacles.block(&new_path)
-                || !(has_content && is_free && is_there && self.sync.opens_without_path(root, from))
+                || !(has_content
+                    && is_free
+                    && is_there
+                    && (job.hides_names() || self.sync.opens_without_path(root, from)))
             {
                 return true;
             }

@@ -188,7 +188,8 @@ impl Sync<'_> {
     /// Whether the file at `path` in the encrypted tree is the stream that the index lists.
     fn is_listed_stream(&self, path: &[u8], listed: &IndexFile) -> bool {
         let check = || -> Result<bool, Error> {
-            let file = open_file_below(self.root, &path_of(path)?)?;
+            let path = listed.name.map_or_else(|| path_of(path), |name| Ok(name.path()))?;
+            let file = open_file_below(self.root, &path)?;
             let found = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
             Ok(found.is_file()
                 && found.len() == listed.ciphertext_len

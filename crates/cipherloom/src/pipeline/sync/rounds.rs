@@ -8,7 +8,7 @@ use crate::Error;
 use crate::engine::{Workers, lock};
 use crate::index::{FOLDER, IndexEntry, IndexWriter, Replacing};
 use crate::pipeline::destination::{self, MadeRoot};
-use crate::pipeline::indexing::{Edits, Indexing, Round, bytes_of, read_link, report_of};
+use crate::pipeline::indexing::{Edits, Indexing, Round, bytes_of, output_folders, read_link, report_of};
 use crate::pipeline::tally::Tally;
 use crate::pipeline::{links, work_through};
 use crate::report::{Observer, Report};
@@ -136,12 +136,14 @@ impl<'s> Rounds<'s> {
         let workers = Workers::new(plan.threads, sync.observer);
         let entries = subset.entries(job);
         let tally = Tally::new(&entries, &workers);
-        let outputs = destination::prepare_below(&self.made, tree, job, &tally)?;
+        let hidden_folders = job.hides_outputs().then(|| output_folders(&tree.root)).transpose()?;
+        let folders = hidden_folders.as_ref().unwrap_or(tree);
+        let outputs = destination::prepare_below(&self.made, folders, job, &tally)?;
         sync.rename_all(renames, &mut edits);
         sync.set_modes(modes, &mut edits);
         edits.entries.sort_by(IndexEntry::order);
         let round = Round { is_unlisted: &subset.is_unlisted, digests: &subset.digests };
-        let indexing = Indexing::for_round(tree, job, root, writer, round);
+        let indexing = Indexing::for_round(tree, job, root, writer, round)?;
         let all_ended = work_through(tree, &plan, job, Some(&outputs), Some(&indexing), &tally, &workers);
         for (entry, action) in (0..).zip(&subset.actions) {
             if indexing.is_written(entry) {
@@ -169,7 +171,7 @@ impl<'s> Rounds<'s> {
             false => writer.go_on(job.suffix.as_encoded_bytes()).map(|next| (Some(next), None)),
         });
         // Only now, since the root may become read-only.
-        destination::finish(tree, job, &outputs, &tally);
+        destination::finish(folders, job, &outputs, &tally);
         let index = written.as_ref().ok().and_then(|(_, index)| *index);
         self.report.add(&Report { links: copied, index, ..tally.report(tree.entries.len() as u64) });
         all_ended?;
