@@ -101,7 +101,7 @@ def test_killed_at_every_system_call(tmp_path, sync):
         numbers = range(1, count + 1)
         changes = any(word in call for word in changing)
         if not tool.IS_LONG and (HIDE in sync or not changes):
-            numbers = range(1, count + 1, max(1, count // (6 if changes else 2)))
+            numbers = range(1, count + 1, max(1, count // (6 if changes else 3)))
         for number in numbers:
             restore(tmp_path, template)
             inject = ["-e", f"inject={call}:signal=KILL:when={number}"]
