@@ -48,8 +48,7 @@ impl HiddenName {
 
     /// The name that a path in an encrypted tree is made of, if it is.
     pub(crate) fn of_path(path: &Path) -> Option<HiddenName> {
-        let path = path.to_str()?;
-        let (folder, name) = path.split_once('/')?;
+        let (folder, name) = (path.parent()?.to_str()?, path.file_name()?.to_str()?);
         let digits = [folder, name].concat();
         let is_digit = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
         if folder.len() != 2 || digits.len() != 32 || !digits.bytes().all(is_digit) {

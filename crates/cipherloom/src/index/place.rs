@@ -250,6 +250,16 @@ mod tests {
         index.entries().map(|entry| entry.unwrap().path).collect()
     }
 
+    /// Somebody may have copied such a tree there.
+    #[test]
+    fn hidden_names_in_a_store_are_refused() {
+        let format = Format::tink(Keyset::generate(Template::default()).unwrap(), Backend::best()).unwrap();
+        let objects = Objects::default();
+        let refused = |error: Error| matches!(error.without_path(), Error::Index(IndexFault::Unsupported(_)));
+        assert!(refused(begin(&objects, &format).with_hidden_names(true, false).unwrap_err()));
+        assert!(refused(Index::open(IndexPlace::Store(&Memory::of(&objects)), &format).unwrap_err()));
+    }
+
     /// Of writers that have read the same generation, or none, one puts the next in force; the other one changes nothing.
     #[test]
     fn a_writer_in_a_store_fails_if_another_was_faster() {

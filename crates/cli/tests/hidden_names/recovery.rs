@@ -199,3 +199,17 @@ fn lists_that_were_swapped_put_back_or_damaged_are_named() {
     fs::copy(&all[0], extra).unwrap();
     place.verify(" --quick").expect(6).says(&["/names2: extra"]);
 }
+
+#[test]
+fn a_rollback_of_everything_shows_only_to_an_anchor() {
+    let place = hidden();
+    copy_folder(&place.at("sealed"), &place.at("old"));
+    fs::write(place.at("tree/a/one"), "another text").unwrap();
+    place.run(&format!("{ENCRYPT} --anchor anchor")).expect(0);
+    put_back(&place.at("old"), &place.at("sealed"));
+    place.verify("").expect(0);
+    let rolled_back =
+        "the tree was rolled back: its index is of generation 2, and the anchor knows generation 3";
+    place.verify(" --anchor anchor").expect(5).says(&[rolled_back]);
+    place.run(&format!("{ENCRYPT} --anchor anchor")).expect(5).says(&[rolled_back]);
+}
