@@ -100,8 +100,11 @@ def test_killed_at_every_system_call(tmp_path, sync):
         # Between two of those that change nothing there is no other state than around them.
         numbers = range(1, count + 1)
         changes = any(word in call for word in changing)
-        if not tool.IS_LONG and (HIDE in sync or not changes):
-            numbers = range(1, count + 1, max(1, count // (6 if changes else 3)))
+        if not tool.IS_LONG and HIDE in sync:
+            # Each run makes many more calls.
+            numbers = [1, count] if changes else []
+        elif not tool.IS_LONG and not changes:
+            numbers = range(1, count + 1, max(1, count // 3))
         for number in numbers:
             restore(tmp_path, template)
             inject = ["-e", f"inject={call}:signal=KILL:when={number}"]
@@ -116,7 +119,7 @@ def test_killed_at_every_system_call(tmp_path, sync):
             )
             killed += done.returncode != 0
             check_after(tmp_path, older, sync)
-    assert killed > 40
+    assert killed > (10 if HIDE in sync else 40)
 
 
 def test_full_disk(tmp_path):

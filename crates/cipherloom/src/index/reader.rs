@@ -83,6 +83,11 @@ impl Index {
         Ok(Some((index, file)))
     }
 
+    /// The copy that it was read from.
+    pub(super) fn files(&self) -> &IndexFiles {
+        &self.files
+    }
+
     pub(crate) fn root(&self) -> &Root {
         &self.root
     }

@@ -2,7 +2,7 @@
 
 use super::anchor::Anchor;
 use super::entry::{Defaults, IndexEntry, is_path, split};
-use super::folder::ROOT;
+use super::folder::{PREVIOUS, ROOT};
 use super::name_lists::{NameLists, has_name_lists};
 use super::part::{PART_LIMIT, PartBuilder};
 use super::place::{IndexFiles, IndexPlace, part_path};
@@ -181,7 +181,10 @@ impl IndexWriter {
 
     /// Leaves the generation before in force, if there is one, and has the anchor remember it.
     pub(crate) fn keep(self) -> Result<Option<Root>, Error> {
-        let Some((index, _)) = self.previous else { return Ok(None) };
+        let Some((index, file)) = self.previous else { return Ok(None) };
+        if self.names.is_some() {
+            renew_copies(&self.files, &self.format, &index, &file)?;
+        }
         if let Some(anchor) = self.anchor {
             anchor.write(index.root(), index.digest())?;
         }
@@ -237,6 +240,25 @@ impl IndexWriter {
         }
         Ok(root)
     }
+}
+
+/// Has both copies of an index be of this generation, whose root has this file: a run may have been killed between them.
+fn renew_copies(files: &IndexFiles, format: &Format, index: &Index, file: &[u8]) -> Result<(), Error> {
+    let Some(copy) = files.copy() else { return Ok(()) };
+    for place in [files, &copy] {
+        let found = place.read(ROOT, file_limit(ROOT_LIMIT)).ok().flatten();
+        if found.is_none_or(|found| digest(&found) != *index.digest()) {
+            let previous = index.files().read(PREVIOUS, file_limit(ROOT_LIMIT))?;
+            copy_parts(index.files(), place, index.root())?;
+            place.replace_root(file, previous.as_deref())?;
+            let earlier = previous.as_ref().and_then(|file| sealed::open(format, sealed::ROOT, file).ok());
+            let earlier = earlier.and_then(|root| Root::read(&root).ok());
+            let roots = earlier.iter().chain([index.root()]);
+            let kept = roots.flat_map(|root| &root.parts).map(|part| part.name).collect();
+            place.remove_other_parts(&kept);
+        }
+    }
+    Ok(())
 }
 
 /// Gives the second copy of an index the parts of a generation that it lacks.

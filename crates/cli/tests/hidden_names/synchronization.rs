@@ -115,3 +115,19 @@ fn an_output_that_is_missing_or_another_one_is_made_again() {
     assert_eq!(places(&place)["four"], four, "it has the same name again");
     is_sealed(&place);
 }
+
+#[test]
+fn a_run_with_nothing_to_do_renews_a_copy_of_the_index() {
+    let place = Place::new();
+    sync(&place, "").expect(0);
+    let [index, copy] =
+        ["sealed/.cipherloom/index/root", "sealed/00/.cipherloom/copy/root"].map(|root| place.at(root));
+    let before = fs::read(&index).unwrap();
+    for damaged in [&index, &copy] {
+        fs::remove_file(damaged).unwrap();
+        place.verify("").expect(5);
+        sync(&place, "").expect(0).says(&["encrypted 0 files", "generation 2"]);
+        assert_eq!((fs::read(&index).unwrap(), fs::read(&copy).unwrap()), (before.clone(), before.clone()));
+        place.verify("").expect(0);
+    }
+}

@@ -146,7 +146,10 @@ impl Checking {
         for error in index.find_damaged_copies().iter().chain(&lists) {
             tally.fail_other(error.path().unwrap_or(Path::new("")), None, error.without_path());
         }
-        let Comparison { expected, report, .. } = comparison;
+        let Comparison { expected, mut report, .. } = comparison;
+        // Where names are hidden, what is to be decrypted and has none was found by the listing.
+        let is_extra = |error: &Error| matches!(error, Error::Index(IndexFault::Extra { of: None }));
+        report.extra += tree.unlisted.iter().filter(|unlisted| is_extra(&unlisted.error)).count() as u64;
         Ok(Checking { index, expected: Expectations(expected.into()), report, anchor })
     }
 
