@@ -47,12 +47,12 @@ pub(crate) fn list_objects(
     selection: &Selection,
 ) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
     let tree = list(py, source, selection)?;
-    let version = |entry: &Entry| {
-        let since = entry.attributes.modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        format!("{:x}-{:x}", entry.size, since.map_or(0, |since| since.as_nanos()))
+    let version = |entry: Entry<'_>| {
+        let since = entry.attributes().modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        format!("{:x}-{:x}", entry.size(), since.map_or(0, |since| since.as_nanos()))
     };
-    let path = |entry: &Entry| tree.relative_path(entry).into_os_string();
-    let files = tree.entries.iter().map(|entry| (path(entry), entry.size, Some(version(entry))));
+    let path = |entry: Entry<'_>| tree.relative_path(entry).into_os_string();
+    let files = tree.entries.iter().map(|entry| (path(entry), entry.size(), Some(version(entry))));
     Ok((files.collect(), errors::unlisted(&tree.unlisted)))
 }
 

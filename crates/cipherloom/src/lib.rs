@@ -78,7 +78,7 @@ pub mod internal {
         translate_stream, translate_to_file, write_key_file,
     };
     pub use crate::tree::{
-        Attributes, Directory, Dropped, Entry, Link, PassedOver, Selection, Shard, Tree, Unlisted,
+        Attributes, Directory, Dropped, Entry, EntryList, Link, PassedOver, Selection, Shard, Tree, Unlisted,
     };
 
     /// Untrusted text for a terminal.

@@ -170,7 +170,7 @@ pub enum SourceKind<'n> {
 impl<'n> From<&'n Tree> for SourceKind<'n> {
     fn from(tree: &'n Tree) -> SourceKind<'n> {
         if tree.is_single_file {
-            SourceKind::Single(tree.entries.first().map(|entry| entry.name.as_os_str()))
+            SourceKind::Single(tree.entries.first().map(|entry| entry.name()))
         } else if tree.is_several {
             SourceKind::Several
         } else {

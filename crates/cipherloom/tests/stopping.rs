@@ -153,7 +153,8 @@ fn a_listing_can_be_given_up() {
     for index in 0..3000 {
         fs::write(folder.path().join(index.to_string()), b"").unwrap();
     }
-    for asked in [0, 1, 2] {
+    // Also while the folder is being read.
+    for asked in 0..8 {
         let left = AtomicU64::new(asked);
         let listed = Tree::list_observed(folder.path(), &Selection::default(), &AfterQuestions(left));
         assert!(matches!(listed, Err(Error::Stopped)), "asked {asked} times");

@@ -21,7 +21,7 @@ use cipherloom::{
     Error, Observer,
     error::IndexFault,
     internal::{
-        Attributes, Directory, Dropped, Ended, Entry, Expectations, IndexMode, Indexing, Job, Seen,
+        Attributes, Directory, Dropped, Ended, EntryList, Expectations, IndexMode, Indexing, Job, Seen,
         StreamEnds, StreamIdentity, Tally, Tree,
     },
     report::IndexReport,
@@ -211,7 +211,7 @@ fn tree(place: &Place, listing: &mut Listing) -> Result<Tree, Error> {
     let mut tree = Tree {
         root: place.address(),
         directories: vec![Directory { path: PathBuf::new(), attributes: folder.clone() }],
-        entries: Vec::with_capacity(listing.objects.len()),
+        entries: EntryList::default(),
         links: Vec::new(),
         passed_over: listing.passed_over,
         dropped: Dropped::default(),
@@ -231,9 +231,8 @@ fn tree(place: &Place, listing: &mut Listing) -> Result<Tree, Error> {
             }
         }
         let directory = known[parent];
-        let entry = Entry { directory, name: name.into(), size: object.size, attributes: file.clone() };
         object.entry = u32::try_from(tree.entries.len()).ok();
-        tree.entries.push(entry);
+        tree.entries.push(directory, name.as_ref(), object.size, &file);
     }
     Ok(tree)
 }
@@ -312,10 +311,10 @@ impl Context {
         let output = Object::new(path, stored.size, stored.e_tag);
         let outputs = Inventory::of_objects(place.clone(), Vec::new());
         let attributes = match &self.inventory.listing.tree {
-            Some(tree) => tree.entries[entry_of(object)? as usize].attributes.clone(),
+            Some(tree) => tree.entries.get(entry_of(object)?).attributes(),
             None => Attributes::of_object(false)?,
         };
-        let opened = self.open(&outputs, &output, bound, attributes).await;
+        let opened = self.open(&outputs, &output, bound, Some(attributes)).await;
         // It is the output that is not as it should be.
         opened.map(|(seen, _)| seen).map_err(|error| error.at(&address(place, &output.path)))
     }
@@ -326,7 +325,7 @@ impl Context {
         inventory: &Inventory,
         object: &Object,
         bound: &[u8],
-        attributes: Attributes,
+        attributes: Option<Attributes>,
     ) -> Result<(Seen, u64), Error> {
         let format = self.job.work.sealing().or(self.job.work.opening());
         let format = format.ok_or_else(|| Error::internal("an index without a format"))?.clone();
@@ -350,8 +349,7 @@ pub(crate) async fn look(context: &Context, object: &Object) -> Result<Ended, Er
         0
     } else {
         let bound = bound_path(&context.job, &object.path)?;
-        let attributes = Attributes::of_object(false)?;
-        let (seen, plaintext_len) = context.open(&context.inventory, object, &bound, attributes).await?;
+        let (seen, plaintext_len) = context.open(&context.inventory, object, &bound, None).await?;
         context.send(TaskEvent::Noted(entry_of(object)?, Noted::Seen(seen)));
         plaintext_len
     };

@@ -273,7 +273,7 @@ impl Inventory {
                     let entry_index = u32::try_from(index).ok();
                     objects.push(Object {
                         path,
-                        size: entry.size,
+                        size: entry.size(),
                         e_tag: version(entry),
                         entry: entry_index,
                     });
@@ -321,7 +321,7 @@ fn relative_text(path: &Path) -> Option<String> {
 }
 
 /// A file's version: no more is known without reading it.
-fn version(entry: &Entry) -> Option<String> {
-    let since = entry.attributes.modified?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("{:x}-{:x}", entry.size, since.as_nanos()))
+fn version(entry: Entry<'_>) -> Option<String> {
+    let since = entry.attributes().modified?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{:x}-{:x}", entry.size(), since.as_nanos()))
 }

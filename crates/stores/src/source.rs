@@ -28,7 +28,7 @@ pub(crate) async fn read(inventory: &Inventory, object: &Object, range: Range<u6
             let (tree, entry) = entry(inventory, object)?;
             let bytes = blocking(move || {
                 let len = usize::try_from(range.end - range.start).map_err(|_| Error::SourceChanged)?;
-                let file = SourceFile::open(&tree, &tree.entries[entry])?;
+                let file = SourceFile::open(&tree, tree.entries.get(entry))?;
                 let bytes = file.read(range.start, len)?;
                 // Who reads all of it at once asks no more.
                 file.check_unchanged()?;
@@ -86,10 +86,10 @@ pub(crate) async fn check_unchanged(inventory: &Inventory, object: &Object) -> R
         return Ok(());
     }
     let (tree, entry) = entry(inventory, object)?;
-    blocking(move || SourceFile::open(&tree, &tree.entries[entry])?.check_unchanged()).await
+    blocking(move || SourceFile::open(&tree, tree.entries.get(entry))?.check_unchanged()).await
 }
 
-fn entry(inventory: &Inventory, object: &Object) -> Result<(Arc<Tree>, usize), Error> {
+fn entry(inventory: &Inventory, object: &Object) -> Result<(Arc<Tree>, u32), Error> {
     let tree = inventory.listing.tree.clone();
-    tree.zip(object.entry.map(|entry| entry as usize)).ok_or(Error::NeitherFileNorFolder)
+    tree.zip(object.entry).ok_or(Error::NeitherFileNorFolder)
 }

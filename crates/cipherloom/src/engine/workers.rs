@@ -41,12 +41,7 @@ impl<'o> Workers<'o> {
     /// # Errors
     /// [`Error::Internal`] if `work` panicked on one of the threads.
     pub fn run(&self, work: &(dyn Fn() + Sync)) -> Result<(), Error> {
-        let guarded = || {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
-                lock(&self.panic).get_or_insert_with(|| Error::from_panic(&*payload));
-                self.has_panicked.store(true, Ordering::Release);
-            }
-        };
+        let guarded = || _ = self.guard(work);
         // Nothing is sent: the channel closes when the last worker has dropped its end.
         let (working, all_done) = channel::<()>();
         thread::scope(|scope| {
@@ -66,7 +61,22 @@ impl<'o> Workers<'o> {
                 }
             }
         });
-        lock(&self.panic).take().map_or(Ok(()), Err)
+        self.panic().map_or(Ok(()), Err)
+    }
+
+    /// Calls `work`. If it panics, the run is to stop.
+    pub(super) fn guard<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
+        let ended = catch_unwind(AssertUnwindSafe(work));
+        if let Err(payload) = &ended {
+            lock(&self.panic).get_or_insert_with(|| Error::from_panic(&**payload));
+            self.has_panicked.store(true, Ordering::Release);
+        }
+        ended.ok()
+    }
+
+    /// The first panic, once.
+    pub(super) fn panic(&self) -> Option<Error> {
+        lock(&self.panic).take()
     }
 
     /// Calls `work` once for each number below `count`, on whichever thread is free, until the run is stopped. Every

@@ -36,26 +36,7 @@ impl Input {
     /// Fills `buffer[..len]` from `offset`. `buffer` has one byte more: where the range ends at the listed end of the
     /// file, that byte is asked for too, so that growth is noticed without another system call.
     pub(crate) fn read(&self, buffer: &mut [u8], len: usize, offset: u64) -> Result<(), Error> {
-        let ends = offset + len as u64 == self.len;
-        let wanted = &mut buffer[..len + usize::from(ends)];
-        let mut filled = 0;
-        while filled < wanted.len() {
-            match read_at(&self.file, &mut wanted[filled..], offset + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io("read the file", error)),
-            }
-            if filled == len {
-                // A short read that ends where the file was listed to end: `check_unchanged` tells of growth.
-                break;
-            }
-        }
-        match filled {
-            filled if filled < len => Err(Error::SourceShrank),
-            filled if filled > len => Err(Error::SourceChanged),
-            _ => Ok(()),
-        }
+        read_listed(&self.file, self.len, buffer, len, offset)
     }
 
     /// When all is read: fails if the file was changed since it was listed. `may_be_renamed`: this run replaces files in place,
@@ -90,6 +71,36 @@ pub(crate) fn has_extended_attributes(file: &File) -> bool {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn has_extended_attributes(_file: &File) -> bool {
     false
+}
+
+/// As [`Input::read`], of a file that is to have `file_len` bytes.
+pub(crate) fn read_listed(
+    file: &File,
+    file_len: u64,
+    buffer: &mut [u8],
+    len: usize,
+    offset: u64,
+) -> Result<(), Error> {
+    let ends = offset + len as u64 == file_len;
+    let wanted = &mut buffer[..len + usize::from(ends)];
+    let mut filled = 0;
+    while filled < wanted.len() {
+        match read_at(file, &mut wanted[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Error::io("read the file", error)),
+        }
+        if filled == len {
+            // A short read that ends where the file was listed to end. Growth shows in `check_unchanged`, where that is asked.
+            break;
+        }
+    }
+    match filled {
+        filled if filled < len => Err(Error::SourceShrank),
+        filled if filled > len => Err(Error::SourceChanged),
+        _ => Ok(()),
+    }
 }
 
 /// Fills `buffer` with what the file has from `offset` on; returns how many bytes that were.
@@ -148,10 +159,10 @@ impl SourceFile {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::SourceChanged`] if there is a link now.
-    pub fn open(tree: &Tree, entry: &Entry) -> Result<SourceFile, Error> {
+    pub fn open(tree: &Tree, entry: Entry<'_>) -> Result<SourceFile, Error> {
         let mut folders = Folders::new(tree, None);
-        let file = folders.open(entry.directory)?.source.input(&entry.name, tree.is_single_file)?;
-        Ok(SourceFile(Input::new(file, entry.size, &entry.attributes)))
+        let file = folders.open(entry.directory())?.source.input(entry.name(), tree.is_single_file)?;
+        Ok(SourceFile(Input::new(file, entry.size(), &entry.attributes())))
     }
 
     /// `len` bytes from `offset`.
@@ -213,7 +224,7 @@ mod tests {
         let path = folder.path().join("file");
         std::fs::write(&path, b"0123456789").unwrap();
         let tree = crate::tree::Tree::list(folder.path(), &crate::tree::Selection::default()).unwrap();
-        let listed = &tree.entries[0].attributes;
+        let listed = &tree.entries.get(0).attributes();
         let open = || Input::new(File::open(&path).unwrap(), 10, listed);
         open().check_unchanged(false).unwrap();
         let changed = || {

@@ -17,7 +17,7 @@ pub(crate) use folders::{
     Ending, Folders, Granted, Hidden, Identity, Looked, MadeFolder, Opened, Output, Source, Target,
     is_refused_by_kind, make_folder,
 };
-pub(crate) use input::{Input, has_extended_attributes};
+pub(crate) use input::{Input, has_extended_attributes, read_listed};
 pub use input::{SourceFile, open_file, open_file_below, read_up_to};
 pub(crate) use opened_root::{OpenedRoot, remove_file_below, remove_leftovers_below};
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! Reads an index, one part at a time.
 
-use super::entry::{IndexEntry, Malformed};
+use super::entry::{IndexEntry, Malformed, split};
 use super::folder::{IndexFolder, PREVIOUS, ROOT};
 use super::name_lists::NameLists;
 use super::part::{PART_LIMIT, PartRecords};
@@ -10,7 +10,6 @@ use super::sealed::{self, digest, file_limit};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
-use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
 use zeroize::Zeroizing;
@@ -144,8 +143,8 @@ impl Index {
     pub(crate) fn entries(&self) -> Entries {
         let parts = self.root.parts.clone().into_iter();
         let (files, format) = (Arc::clone(&self.files), self.format.clone());
-        let other = self.other.clone();
-        Entries { files, other, format, parts, hides_names: self.root.hides_names, open: None, last: None }
+        let (other, hides_names) = (self.other.clone(), self.root.hides_names);
+        Entries { files, other, format, parts, hides_names, open: None, last: Vec::new() }
     }
 }
 
@@ -159,7 +158,8 @@ pub(crate) struct Entries {
     hides_names: bool,
     /// The part that is being read, and how many entries it still has.
     open: Option<(PartRecords<Zeroizing<Vec<u8>>>, u32)>,
-    last: Option<IndexEntry>,
+    /// The last entry's path; empty before the first.
+    last: Vec<u8>,
 }
 
 impl Entries {
@@ -170,11 +170,11 @@ impl Entries {
                 match (records.next().map_err(|Malformed| malformed())?, *left) {
                     (Some(entry), 1..) => {
                         *left -= 1;
-                        let follows = |last: &IndexEntry| last.order(&entry) == Ordering::Less;
-                        if !self.last.as_ref().is_none_or(follows) || !entry.has_name_if(self.hides_names) {
+                        let follows = self.last.is_empty() || split(&self.last) < split(&entry.path);
+                        if !(follows && entry.has_name_if(self.hides_names)) {
                             return Err(malformed());
                         }
-                        self.last = Some(entry.clone());
+                        self.last.clone_from(&entry.path);
                         return Ok(Some(entry));
                     }
                     (None, 0) => self.open = None,

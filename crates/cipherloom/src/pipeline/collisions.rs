@@ -13,7 +13,6 @@ use crate::files::{Identity, Target};
 use crate::tree::Tree;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -108,7 +107,7 @@ impl Collisions {
         index: u32,
         folder: &Target,
     ) -> Result<bool, Error> {
-        let directory = tree.entries[index as usize].directory;
+        let directory = tree.entries.get(index).directory();
         let known = folders.entry(directory).or_insert_with(|| Known::of(tree, job, index, folder));
         if !known.is_exact {
             if !known.first.contains_key(&index) {
@@ -119,7 +118,7 @@ impl Collisions {
             let is_first =
                 |other: &&u32| self.used.has(**other) && (**other < index || self.settled.has(**other));
             if let Some(other) = others().find(is_first) {
-                let other = tree.entries[*other as usize].name.to_string_lossy().into_owned();
+                let other = tree.entries.get(*other).name().to_string_lossy().into_owned();
                 return Err(Error::NameCollision { other });
             }
             if others().any(|other| self.used.has(*other)) {
@@ -187,7 +186,7 @@ impl Bits {
 impl Known {
     /// One look tells most folders: names of ASCII only differ by case at most, and this one in another case is not there.
     fn of(tree: &Tree, job: &Job, index: u32, folder: &Target) -> Known {
-        let Some(name) = job.names_output(&tree.entries[index as usize].name) else {
+        let Some(name) = job.names_output(tree.entries.get(index).name()) else {
             return Known::default();
         };
         let Some(other_case) = other_case(&name) else { return Known::default() };
@@ -195,8 +194,9 @@ impl Known {
         // Two files, if both are listed.
         let folds_case = found.is_some()
             && (found == folder.identity(&name) || !(folder.lists(&other_case) && folder.lists(&name)));
-        let range = siblings(tree, tree.entries[index as usize].directory);
-        let is_exact = !folds_case && tree.entries[range].iter().all(|entry| entry.name.is_ascii());
+        let directory = tree.entries.get(index).directory();
+        let is_ascii = |index| tree.entries.get(index).name().is_ascii();
+        let is_exact = !folds_case && tree.entries.of_folder(directory).all(is_ascii);
         Known { is_exact, folds_case, ..Known::default() }
     }
 
@@ -204,10 +204,9 @@ impl Known {
     fn look(&mut self, tree: &Tree, job: &Job, directory: u32, folder: &Target) {
         let mut seen: HashMap<Identity, u32> = HashMap::new();
         let mut name = OsString::new();
-        for index in siblings(tree, directory) {
-            let entry = &tree.entries[index];
-            let index = index as u32;
-            if self.first.contains_key(&index) || !job.output_name(&entry.name, &mut name) {
+        for index in tree.entries.of_folder(directory) {
+            let entry = tree.entries.get(index);
+            if self.first.contains_key(&index) || !job.output_name(entry.name(), &mut name) {
                 continue;
             }
             let Some(identity) = folder.identity(&name) else { continue };
@@ -223,13 +222,6 @@ impl Known {
             }
         }
     }
-}
-
-/// The entries of a folder, which stand together in a listing.
-fn siblings(tree: &Tree, directory: u32) -> Range<usize> {
-    let start = tree.entries.partition_point(|entry| entry.directory < directory);
-    let len = tree.entries[start..].iter().take_while(|entry| entry.directory == directory).count();
-    start..start + len
 }
 
 /// The name in lower case, or in upper case if it is in lower; `None` if it has no letters that differ.

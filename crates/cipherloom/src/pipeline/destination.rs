@@ -90,9 +90,9 @@ pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error>
     let destination = job.destination.as_deref().and_then(Path::file_name);
     destination.map_or(Ok(()), |name| job.check_output_name(name))?;
     let mut output = OsString::new();
-    for entry in &tree.entries {
-        if job.output_name(&entry.name, &mut output) {
-            job.check_output_name(&output).map_err(|error| error.at(&tree.root.join(&entry.name)))?;
+    for entry in tree.entries.iter() {
+        if job.output_name(entry.name(), &mut output) {
+            job.check_output_name(&output).map_err(|error| error.at(&tree.root.join(entry.name())))?;
         }
     }
     match &job.destination {
@@ -272,10 +272,10 @@ pub(super) fn fail(tree: &Tree, destination: &Path, relative: &Path, error: Erro
 
 fn refuse_same_file(tree: &Tree, job: &Job, destination: &Path) -> Result<(), Error> {
     let mut name = OsString::new();
-    let Some(entry) = tree.entries.first().filter(|entry| job.output_name(&entry.name, &mut name)) else {
+    let Some(entry) = tree.entries.first().filter(|entry| job.output_name(entry.name(), &mut name)) else {
         return Ok(());
     };
-    let source = fs::canonicalize(tree.root.join(&entry.name));
+    let source = fs::canonicalize(tree.root.join(entry.name()));
     let output = fs::canonicalize(destination.join(&name));
     if matches!((source, output), (Ok(source), Ok(output)) if source == output) {
         return Err(Error::SameFile);

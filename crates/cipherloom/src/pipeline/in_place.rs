@@ -25,11 +25,11 @@ pub fn is_in_place(tree: &Tree, job: &Job) -> bool {
         (fs::canonicalize(&tree.root), fs::canonicalize(destination)),
         (Ok(source), Ok(output)) if source == output
     );
-    let keeps_name = |name: &std::ffi::OsString| {
-        job.names_output(name).as_ref() == Some(name)
+    let keeps_name = |name: &std::ffi::OsStr| {
+        job.names_output(name).as_deref() == Some(name)
             && fs::symlink_metadata(tree.root.join(name)).is_ok_and(|found| found.is_file())
     };
-    same_folder && (!tree.is_single_file || tree.entries.iter().all(|entry| keeps_name(&entry.name)))
+    same_folder && (!tree.is_single_file || tree.entries.iter().all(|entry| keeps_name(entry.name())))
 }
 
 /// Whether the key that seals in `format` opens the first segment of `input`, so that nothing is left to be done.

@@ -177,8 +177,8 @@ impl<'r> Indexing<'r> {
         }
         let path = self.names.of(entry).map_or_else(
             || {
-                let listed = &self.tree.entries[entry as usize];
-                self.tree.directories[listed.directory as usize].path.join(&buffers.name)
+                let listed = self.tree.entries.get(entry);
+                self.tree.directories[listed.directory() as usize].path.join(&buffers.name)
             },
             HiddenName::path,
         );
@@ -198,7 +198,7 @@ impl<'r> Indexing<'r> {
             }
             Purpose::Write(_) | Purpose::Check(_) => {
                 let confirm = || -> Result<Seen, Error> {
-                    let (seen, _) = self.open(input.file(), input.len(), attributes, buffers)?;
+                    let (seen, _) = self.open(input.file(), input.len(), Some(attributes), buffers)?;
                     input.check_unchanged(false)?;
                     Ok(seen)
                 };
@@ -227,8 +227,7 @@ impl<'r> Indexing<'r> {
     ) -> Result<(Option<Seen>, u64), Error> {
         match &self.purpose {
             Purpose::Write(_) => {
-                let attributes = self.tree.entries[entry as usize].attributes.clone();
-                let (seen, plaintext_len) = self.open(file, len, attributes, buffers)?;
+                let (seen, plaintext_len) = self.open(file, len, None, buffers)?;
                 Ok((Some(seen), plaintext_len))
             }
             Purpose::Check(checking) => {
@@ -239,12 +238,13 @@ impl<'r> Indexing<'r> {
         }
     }
 
-    /// Finds the key that opens a file's first segment. With the stream comes how many bytes of plaintext it has.
+    /// Finds the key that opens a file's first segment. `attributes`: those of a file that was not listed. With the stream comes how
+    /// many bytes of plaintext it has.
     fn open(
         &self,
         file: &File,
         len: u64,
-        attributes: Attributes,
+        attributes: Option<Attributes>,
         buffers: &mut Buffers,
     ) -> Result<(Seen, u64), Error> {
         let format = self.job.work.sealing().or(self.job.work.opening());
@@ -289,9 +289,9 @@ impl<'r> Indexing<'r> {
     pub(super) fn finish(self, outputs: Option<&OutputTree>, tally: &Tally<'_, u32>) -> Option<IndexReport> {
         let (tree, names) = (self.tree, self.names.clone());
         let identity_of = |entry: u32| {
-            let listed = &tree.entries[entry as usize];
+            let listed = tree.entries.get(entry);
             let file = open_file_below(&tree.root, &place_of(tree, &names, entry)).ok()?;
-            StreamEnds::read(&file, listed.size).ok()?.identity().ok()
+            StreamEnds::read(&file, listed.size()).ok()?.identity().ok()
         };
         self.finish_with(outputs, tally, &|entry| entry, &identity_of)
     }

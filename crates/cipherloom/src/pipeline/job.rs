@@ -278,7 +278,7 @@ impl Job {
     pub fn plan(&self, tree: &Tree, machine: &Machine, threads: Option<NonZeroUsize>) -> Plan {
         // What is read at its ends only is one task, however large.
         let most = if self.reads_ends_only() { 4096 } else { u64::MAX };
-        let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size.min(most)).collect();
+        let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size().min(most)).collect();
         let request = Request { threads, ..self.work.request() };
         Plan::new(&sizes, machine, &request)
     }

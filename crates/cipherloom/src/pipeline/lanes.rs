@@ -119,7 +119,7 @@ fn next_lane(worker: &mut Worker<'_>, supply: &mut Range<u32>, filled: usize, ow
             Ok(None) => Ok(Ended::Skipped),
             Err(error) => Err(error),
         };
-        worker.run.queue.count_through(worker.run.tree.entries[entry as usize].size);
+        worker.run.queue.count_through(worker.run.tree.entries.get(entry).size());
         worker.run.tally.end_entry(entry, ended);
     }
 }
@@ -129,7 +129,7 @@ fn bytes_of(run: Run<'_>, task: &Task) -> u64 {
     match task {
         Task::Entries(range) => run.plan.order[range.start as usize..range.end as usize]
             .iter()
-            .map(|&index| run.tree.entries[index as usize].size)
+            .map(|&index| run.tree.entries.get(index).size())
             .sum(),
         Task::Part { .. } => unreachable!("chained entries are never cut"),
     }

@@ -146,9 +146,12 @@ fn is_output(tree: &Tree, job: &Job, relative: &Path) -> bool {
         return true;
     }
     let folder = relative.parent().unwrap_or(Path::new(""));
-    let folder = tree.directories.iter().position(|directory| directory.path == folder);
-    tree.entries.iter().filter(|entry| Some(entry.directory as usize) == folder).any(|entry| {
-        job.names_output(&entry.name).is_some_and(|name| Some(name.as_os_str()) == relative.file_name())
+    let folder = tree.directories.iter().zip(0..).find(|(directory, _)| directory.path == folder);
+    folder.is_some_and(|(_, folder)| {
+        tree.entries.of_folder(folder).any(|entry| {
+            let name = job.names_output(tree.entries.get(entry).name());
+            name.is_some_and(|name| Some(name.as_os_str()) == relative.file_name())
+        })
     })
 }
 

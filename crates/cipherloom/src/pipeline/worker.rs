@@ -103,8 +103,11 @@ impl<'r> Worker<'r> {
     fn look(&mut self, index: u32, indexing: &Indexing<'_>) -> Result<Ended, Error> {
         let Some((input, _)) = self.open(index)? else { return Ok(Ended::Skipped) };
         let (seen, plaintext_len) = indexing.look(index, input.file(), input.len(), &mut self.buffers)?;
-        input.check_unchanged(false)?;
-        indexing.add(index, seen);
+        // A file that is only compared is what was read of it.
+        if let Some(seen) = seen {
+            input.check_unchanged(false)?;
+            indexing.add(index, Some(seen));
+        }
         self.run.observer.advanced(input.len());
         Ok(Ended::Done(plaintext_len))
     }
@@ -153,8 +156,8 @@ impl<'r> Worker<'r> {
         self.end(index, ended);
     }
 
-    fn entry(&self, index: u32) -> &'r Entry {
-        &self.run.tree.entries[index as usize]
+    fn entry(&self, index: u32) -> Entry<'r> {
+        self.run.tree.entries.get(index)
     }
 
     /// Opens the entry and its output; `None` if it is to be skipped.
@@ -184,35 +187,35 @@ impl<'r> Worker<'r> {
         self.name_output(index)?;
         self.bind_path(entry)?;
         let Run { tree, job, .. } = self.run;
-        if let Some(other) = self.run.shared_folders.get(&entry.directory) {
+        if let Some(other) = self.run.shared_folders.get(&entry.directory()) {
             return Err(Error::NameCollision { other: other.clone() });
         }
         let hidden = self.hidden(index);
-        let folder = self.folders.open_hidden(entry.directory, hidden)?;
+        let folder = self.folders.open_hidden(entry.directory(), hidden)?;
+        let attributes = entry.attributes();
         let mut output = None;
         if job.destination.is_some() {
             // A large entry is not worked on in vain; for a small one, giving the name tells soon enough.
             let looks = job.if_exists == IfExists::Skip
-                || (job.if_exists == IfExists::Fail && entry.size > LOOK_FIRST);
+                || (job.if_exists == IfExists::Fail && entry.size() > LOOK_FIRST);
             if looks && folder.target().has_output(&self.buffers.name) {
                 check_collisions(self.run, index, hidden, folder.target())?;
                 return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
             }
-            let attributes = output_attributes(entry, hidden)?;
-            let made = folder.target().output(Some(&attributes.permissions));
+            let made = folder.target().output(Some(&output_attributes(&attributes, hidden)?.permissions));
             output = Some(made.map_err(Error::of_destination)?);
         }
         if let Some(Hidden { name, in_source: true, .. }) = hidden {
             let file = folder.source.input(&name.file_name(), false)?;
             // The listing has the plaintext's time.
-            let attributes = Attributes { modified: None, ..entry.attributes.clone() };
-            return Ok(Some((Input::new(file, entry.size, &attributes), output)));
+            let attributes = Attributes { modified: None, ..attributes };
+            return Ok(Some((Input::new(file, entry.size(), &attributes), output)));
         }
-        let file = folder.source.input(&entry.name, tree.is_single_file)?;
+        let file = folder.source.input(entry.name(), tree.is_single_file)?;
         if matches!(job.work, Work::Encrypt(_)) && has_extended_attributes(&file) {
             self.run.tally.count_extended_attributes();
         }
-        Ok(Some((Input::new(file, entry.size, &entry.attributes), output)))
+        Ok(Some((Input::new(file, entry.size(), &attributes), output)))
     }
 
     /// Where the entry is, if names are hidden.
@@ -226,23 +229,23 @@ impl<'r> Worker<'r> {
             return Ok(());
         }
         let job = self.run.job;
-        let is_named = job.output_name(&self.entry(index).name, &mut self.buffers.name);
+        let is_named = job.output_name(self.entry(index).name(), &mut self.buffers.name);
         if is_named { Ok(()) } else { Err(job.suffix_missing()) }
     }
 
     /// The plaintext's relative path, `/` between folders on every system, so that a tree moves between them.
-    fn bind_path(&mut self, entry: &Entry) -> Result<(), Error> {
+    fn bind_path(&mut self, entry: Entry<'_>) -> Result<(), Error> {
         let job = self.run.job;
         let bound = &mut self.buffers.associated_data;
         bound.clear();
         if !job.bind_path {
             return Ok(());
         }
-        for component in &self.run.tree.directories[entry.directory as usize].path {
+        for component in &self.run.tree.directories[entry.directory() as usize].path {
             bound.extend_from_slice(component.as_encoded_bytes());
             bound.push(b'/');
         }
-        let name = job.plaintext_name(&entry.name).ok_or_else(|| job.suffix_missing())?;
+        let name = job.plaintext_name(entry.name()).ok_or_else(|| job.suffix_missing())?;
         bound.extend_from_slice(name.as_encoded_bytes());
         Ok(())
     }
@@ -270,9 +273,9 @@ impl<'r> Worker<'r> {
     pub(super) fn commit_output(&mut self, index: u32, output: Output, written: u64) -> Result<Ended, Error> {
         let run @ Run { job, collisions, .. } = self.run;
         let entry = self.entry(index);
-        let hidden = self.hidden(index);
-        let attributes = output_attributes(entry, hidden)?;
-        let folder = self.folders.open_hidden(entry.directory, hidden)?;
+        let (hidden, attributes) = (self.hidden(index), entry.attributes());
+        let attributes = output_attributes(&attributes, hidden)?;
+        let folder = self.folders.open_hidden(entry.directory(), hidden)?;
         let (folder, name) = (folder.target(), &*self.buffers.name);
         let (indexing, bound) = (self.run.indexing, &*self.buffers.associated_data);
         let may_replace = || {
@@ -314,10 +317,10 @@ fn check_collisions(run: Run<'_>, index: u32, hidden: Option<Hidden>, folder: &T
 }
 
 /// What the entry's output gets: with a hidden name neither mode nor time of its source.
-fn output_attributes(entry: &Entry, hidden: Option<Hidden>) -> Result<Cow<'_, Attributes>, Error> {
+fn output_attributes(source: &Attributes, hidden: Option<Hidden>) -> Result<Cow<'_, Attributes>, Error> {
     match hidden {
         Some(Hidden { in_output: true, .. }) => Attributes::with_mode(0o600).map(Cow::Owned),
-        _ => Ok(Cow::Borrowed(&entry.attributes)),
+        _ => Ok(Cow::Borrowed(source)),
     }
 }
 
@@ -329,17 +332,17 @@ pub(super) struct TreeEntries<'r> {
 
 impl Entries<u32> for TreeEntries<'_> {
     fn size(&self, entry: &u32) -> u64 {
-        self.tree.entries[*entry as usize].size
+        self.tree.entries.get(*entry).size()
     }
 
     fn paths(&self, entry: &u32) -> (PathBuf, Option<PathBuf>) {
-        let entry = &self.tree.entries[*entry as usize];
-        let relative = &self.tree.directories[entry.directory as usize].path;
+        let entry = self.tree.entries.get(*entry);
+        let relative = &self.tree.directories[entry.directory() as usize].path;
         let output = self.job.destination.as_ref().and_then(|root| {
-            let name = self.job.names_output(&entry.name)?;
+            let name = self.job.names_output(entry.name())?;
             Some(root.join(relative).join(name))
         });
-        (self.tree.root.join(relative).join(&entry.name), output)
+        (self.tree.root.join(relative).join(entry.name()), output)
     }
 }
 

@@ -1,9 +1,8 @@
 //! The items of one folder. On Linux they are read without the standard library, whose `ReadDir` panics where closing a folder
 //! fails, as it may on file systems over a network.
 
-use super::Attributes;
+use super::attributes::{Attributes, attributes};
 use super::dropped::{Dropped, Process};
-use super::walk::attributes;
 use std::ffi::OsString;
 use std::fs::{FileType, Metadata};
 use std::io;
@@ -54,9 +53,8 @@ pub(super) use portable::{Item, Items, Place};
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod linux {
-    use super::super::Inode;
+    use super::super::attributes::{Inode, kept_mode};
     use super::super::dropped::{Dropped, File, Process};
-    use super::super::walk::kept_mode;
     use super::{Attributes, Kind, Look, OsString, Path, io};
     use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, openat, statat};
     use rustix::io::{Errno, retry_on_intr};

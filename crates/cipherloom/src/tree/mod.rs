@@ -4,7 +4,9 @@
 //! work from what stands here, so that a small file costs no second `stat`. It never follows a symbolic link and
 //! never opens a file's content.
 
+mod attributes;
 mod dropped;
+mod entries;
 mod items;
 mod named;
 mod selection;
@@ -12,109 +14,18 @@ mod shard;
 mod temporary;
 mod walk;
 
+pub use attributes::Attributes;
+pub(crate) use attributes::{Inode, Moment, attributes, changed};
 pub use dropped::Dropped;
+pub use entries::{Entry, EntryList};
 pub use selection::Selection;
 pub use shard::Shard;
 pub(crate) use temporary::{is_temporary, temporary_name};
-pub(crate) use walk::{attributes, changed};
 
 use crate::Error;
 use crate::report::Unobserved;
 use std::ffi::OsString;
-use std::fs::Permissions;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// What is carried over from a file or folder to its output.
-#[derive(Debug, Clone)]
-pub struct Attributes {
-    /// Permission bits (Unix) or the read-only flag (Windows).
-    pub permissions: Permissions,
-    /// Time of the last change of the content, where the file system has one.
-    pub modified: Option<SystemTime>,
-    /// Time of the last change of content or attributes (Unix: ctime, in seconds and nanoseconds), which no program can set.
-    pub(crate) changed: Option<(i64, i64)>,
-    /// Which file this is, where files have numbers.
-    pub(crate) inode: Option<Inode>,
-    /// Whether the file has several names (hard links), as far as that is known.
-    pub(crate) has_other_names: bool,
-}
-
-/// A time of the last change, in seconds and nanoseconds since 1970.
-pub(crate) type Moment = (i64, u32);
-
-impl Attributes {
-    /// The permission bits.
-    #[cfg(unix)]
-    pub(crate) fn mode(&self) -> u32 {
-        std::os::unix::fs::PermissionsExt::mode(&self.permissions) & 0o7777
-    }
-
-    /// What comes nearest to permission bits.
-    #[cfg(not(unix))]
-    pub(crate) fn mode(&self) -> u32 {
-        if self.permissions.readonly() { 0o444 } else { 0o644 }
-    }
-
-    /// The time that [`Attributes::moment`] gives, as one of this system.
-    pub(crate) fn time_of(moment: Moment) -> Option<SystemTime> {
-        let (seconds, nanoseconds) = moment;
-        let whole = Duration::from_secs(seconds.unsigned_abs());
-        let time = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
-        time?.checked_add(Duration::from_nanos(u64::from(nanoseconds)))
-    }
-
-    /// The time of the last change of the content.
-    pub(crate) fn moment(&self) -> Option<Moment> {
-        match self.modified?.duration_since(UNIX_EPOCH) {
-            Ok(since) => Some((i64::try_from(since.as_secs()).ok()?, since.subsec_nanos())),
-            Err(before) => {
-                let before = before.duration();
-                let seconds = -i64::try_from(before.as_secs()).ok()?;
-                match before.subsec_nanos() {
-                    0 => Some((seconds, 0)),
-                    nanoseconds => Some((seconds - 1, 1_000_000_000 - nanoseconds)),
-                }
-            }
-        }
-    }
-}
-
-/// What a file keeps when it is renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Inode {
-    pub(crate) device: u64,
-    pub(crate) number: u64,
-}
-
-impl Attributes {
-    /// Attributes of an object of a store, which keeps neither permissions nor times: those of any new file, or folder.
-    ///
-    /// # Errors
-    /// [`Error::Io`], on systems that give permissions only with a file.
-    pub fn of_object(is_folder: bool) -> Result<Attributes, Error> {
-        Attributes::with_mode(if is_folder { 0o755 } else { 0o644 })
-    }
-
-    /// Attributes with these permission bits, as far as there are some, and without a time.
-    pub(crate) fn with_mode(mode: u32) -> Result<Attributes, Error> {
-        #[cfg(unix)]
-        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
-        #[cfg(not(unix))]
-        let permissions = {
-            let _ = mode;
-            let found = std::fs::metadata(".").map_err(|error| Error::io("read the attributes", error))?;
-            found.permissions()
-        };
-        Ok(Attributes::new(permissions, None))
-    }
-
-    /// Attributes of something that is no file of this system.
-    #[must_use]
-    pub fn new(permissions: Permissions, modified: Option<SystemTime>) -> Attributes {
-        Attributes { permissions, modified, changed: None, inode: None, has_other_names: false }
-    }
-}
 
 /// A folder of the tree.
 #[derive(Debug, Clone)]
@@ -122,19 +33,6 @@ pub struct Directory {
     /// Path relative to the root; empty for the root itself.
     pub path: PathBuf,
     /// Permissions and time, to be given to its twin in the output tree.
-    pub attributes: Attributes,
-}
-
-/// A regular file of the tree.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// Index of its folder in [`Tree::directories`].
-    pub directory: u32,
-    /// File name within that folder.
-    pub name: OsString,
-    /// Size in bytes when listed.
-    pub size: u64,
-    /// Permissions and time, to be given to its output.
     pub attributes: Attributes,
 }
 
@@ -177,7 +75,7 @@ pub struct Tree {
     /// The folders, parents before their children; the root is the first.
     pub directories: Vec<Directory>,
     /// The regular files.
-    pub entries: Vec<Entry>,
+    pub entries: EntryList,
     /// The symbolic links.
     pub links: Vec<Link>,
     /// What was passed over.
@@ -209,13 +107,13 @@ impl Tree {
 
     /// The entry's path relative to the root.
     #[must_use]
-    pub fn relative_path(&self, entry: &Entry) -> PathBuf {
-        self.directories[entry.directory as usize].path.join(&entry.name)
+    pub fn relative_path(&self, entry: Entry<'_>) -> PathBuf {
+        self.directories[entry.directory() as usize].path.join(entry.name())
     }
 
     /// Sum of all sizes, in bytes.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
-        self.entries.iter().map(|entry| entry.size).sum()
+        self.entries.iter().map(Entry::size).sum()
     }
 }

@@ -2,8 +2,8 @@
 
 use super::dropped::{Dropped, Process};
 use super::temporary::is_temporary;
-use super::walk::{attributes, empty_tree};
-use super::{Attributes, Directory, Entry, Link, Tree, Unlisted};
+use super::walk::empty_tree;
+use super::{Attributes, Directory, Link, Tree, Unlisted, attributes};
 use crate::index::is_reserved;
 use crate::{Error, error::LocationFault};
 use std::collections::HashMap;
@@ -73,7 +73,7 @@ fn add(
     let directory = directory(tree, known, file.parent().unwrap_or(Path::new("")))?;
     let attributes: Attributes = attributes(&metadata);
     tree.dropped.add(Dropped::of_metadata(&metadata, process));
-    tree.entries.push(Entry { directory, name, size: metadata.len(), attributes });
+    tree.entries.push(directory, &name, metadata.len(), &attributes);
     Ok(())
 }
 

@@ -4,30 +4,31 @@
 use super::dropped::{Dropped, Process};
 use super::items::{Item, Items, Kind, Look, Place};
 use super::temporary::is_temporary;
-use super::{Attributes, Directory, Entry, Inode, Link, Selection, Tree, Unlisted};
+use super::{Attributes, Directory, EntryList, Link, Selection, Tree, Unlisted, attributes};
 use crate::Error;
-use crate::engine::Workers;
+use crate::engine::{Leader, Ticket, Workers};
 use crate::index::is_reserved;
 use crate::location::split;
 use crate::report::{Observer, Unobserved};
+use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// How many folders are read side by side. Each holds a file descriptor until it and those next in it are listed.
 const FOLDERS: usize = 32;
 
-/// How many items of a folder are read before their attributes are: it bounds what the listing needs beside its result.
-const ITEMS: usize = 16_384;
-
 /// How many items a thread takes. One takes it about a microsecond; to start a thread takes 30.
 const ITEMS_TAKEN: usize = 256;
 
-/// Fewer folders are read, and fewer items looked at, by the calling thread alone.
+/// So many times these are read before their attributes are: it bounds what the listing needs beside its result.
+const PIECES: usize = 16;
+
+/// While there are fewer folders side by side, and fewer pieces of one, the calling thread lists them alone.
 const MANY_FOLDERS: usize = 16;
-const MANY_ITEMS: usize = 4 * ITEMS_TAKEN;
+const MANY_PIECES: usize = 4;
 
 /// More threads than these wait for each other in the kernel.
 const MOST_THREADS: usize = 8;
@@ -93,6 +94,17 @@ struct Listing<'l> {
     threads: OnceLock<usize>,
 }
 
+/// What a thread does for a listing.
+enum Task {
+    /// Opens the folder of this path, in a folder that is open or by its path, and lists its beginning.
+    Begin(PathBuf, Option<Place>),
+    /// Lists these items of the folder of this path.
+    Items(Arc<Path>, Vec<Item>),
+}
+
+/// What a task has found, and the folder that it has opened.
+type Listed = (Vec<Found>, Option<Folder>);
+
 impl<'l> Listing<'l> {
     fn new(selection: &'l Selection, observer: &'l dyn Observer) -> Listing<'l> {
         Listing { selection, observer, process: Process::this(), threads: OnceLock::new() }
@@ -102,89 +114,110 @@ impl<'l> Listing<'l> {
     /// below them comes next, before the folders beside their parents: a path is resolved several times as fast while the
     /// kernel has the folders on its way in the processor's cache, and whole levels of a large tree would displace each other.
     fn go_on(&self, tree: &mut Tree, next: usize) -> Result<(), Error> {
-        // The next one is the last.
-        let mut left: Vec<ToList> = (next..tree.directories.len()).rev().map(|index| (index, None)).collect();
-        while !left.is_empty() {
-            let mut folders = left.split_off(left.len().saturating_sub(FOLDERS));
-            folders.reverse();
-            let mut begun = self.begin(tree, &folders)?.into_iter();
-            let mut below = Vec::new();
-            for folder in &folders {
-                let known = tree.directories.len();
-                let begun = begun.next().unwrap_or_else(|| (Vec::new(), Folder::open(tree, folder)));
-                let place = self.list_folder(tree, folder.0, begun)?;
-                below.extend((known..tree.directories.len()).map(|index| (index, place.clone())));
+        let root = tree.root.clone();
+        let work = |task| match task {
+            Task::Begin(path, place) => {
+                let mut folder = Folder::open(&root, path, place.as_ref());
+                let items = folder.read(ITEMS_TAKEN);
+                (self.find_all(&folder.path, &items), Some(folder))
             }
-            // Those that do not come next are opened by their paths: few handles are kept.
-            below.iter_mut().skip(FOLDERS).for_each(|(_, place)| *place = None);
-            left.extend(below.into_iter().rev());
-        }
+            Task::Items(path, items) => (self.find_all(&path, &items), None),
+        };
+        let workers = Workers::new(1, self.observer);
+        workers.run_pool(&work, |leader| self.list(tree, next, leader))?;
         self.check()
     }
 
-    /// Reads the beginning of each of these folders, or of none if they are few.
-    fn begin(&self, tree: &Tree, folders: &[ToList]) -> Result<Vec<(Vec<Found>, Folder)>, Error> {
-        if folders.len() < MANY_FOLDERS {
-            return Ok(Vec::new());
+    fn list(
+        &self,
+        tree: &mut Tree,
+        next: usize,
+        leader: &mut Leader<'_, '_, Task, Listed>,
+    ) -> Result<(), Error> {
+        // The next one is the last.
+        let mut left: Vec<usize> = (next..tree.directories.len()).rev().collect();
+        // The first of the folders that come next, which are being read.
+        let mut begun: Vec<(usize, Ticket)> = Vec::new();
+        loop {
+            while begun.len() < FOLDERS
+                && let Some(folder) = left.pop()
+            {
+                let path = tree.directories[folder].path.clone();
+                begun.push((folder, leader.give(Task::Begin(path, None))));
+            }
+            if begun.is_empty() {
+                return Ok(());
+            }
+            if begun.len() >= MANY_FOLDERS {
+                leader.start(|| self.threads());
+            }
+            let mut below = Vec::new();
+            for (folder, ticket) in std::mem::take(&mut begun) {
+                let known = tree.directories.len();
+                let begin = leader.take(ticket)?;
+                let place = self.list_folder(tree, folder, begin, leader)?;
+                for folder in known..tree.directories.len() {
+                    // The others are opened by their paths: few handles are kept.
+                    if begun.len() < FOLDERS {
+                        let path = tree.directories[folder].path.clone();
+                        begun.push((folder, leader.give(Task::Begin(path, place.clone()))));
+                    } else {
+                        below.push(folder);
+                    }
+                }
+            }
+            left.extend(below.into_iter().rev());
         }
-        self.each(folders.len(), |number| {
-            let relative = &tree.directories[folders[number].0].path;
-            let mut folder = Folder::open(tree, &folders[number]);
-            let items = folder.read(ITEMS_TAKEN);
-            (items.iter().map(|item| self.find(relative, item)).collect(), folder)
-        })
     }
 
-    /// Lists a folder, whose beginning may have been read; returns where those in it can be opened.
+    /// Lists a folder of which the beginning was read; returns where those in it can be opened.
     fn list_folder(
         &self,
         tree: &mut Tree,
         index: usize,
-        (found, mut folder): (Vec<Found>, Folder),
+        (found, folder): Listed,
+        leader: &mut Leader<'_, '_, Task, Listed>,
     ) -> Result<Option<Place>, Error> {
-        let relative = tree.directories[index].path.clone();
+        self.check()?;
         let directory = u32::try_from(index).expect("fewer than 2^32 folders fit into memory");
-        found.into_iter().for_each(|found| tree.take(directory, found));
-        while folder.items.is_some() {
-            self.check()?;
-            let items = folder.read(ITEMS);
-            if items.len() < MANY_ITEMS {
-                items.iter().for_each(|item| tree.take(directory, self.find(&relative, item)));
-                continue;
+        let mut take = |found: Vec<Found>| found.into_iter().for_each(|found| tree.take(directory, found));
+        take(found);
+        let Some(mut folder) = folder else { return Ok(None) };
+        if folder.items.is_some() {
+            let path: Arc<Path> = folder.path.as_path().into();
+            let mut pieces = VecDeque::new();
+            while folder.items.is_some() || !pieces.is_empty() {
+                self.check()?;
+                while pieces.len() < PIECES && folder.items.is_some() {
+                    let items = folder.read(ITEMS_TAKEN);
+                    pieces.push_back(leader.give_first(Task::Items(Arc::clone(&path), items)));
+                }
+                if pieces.len() >= MANY_PIECES {
+                    leader.start(|| self.threads());
+                }
+                if let Some(piece) = pieces.pop_front() {
+                    take(leader.take(piece)?.0);
+                }
             }
-            let pieces: Vec<_> = items.chunks(ITEMS_TAKEN).collect();
-            let find = |number: usize| -> Vec<Found> {
-                pieces[number].iter().map(|item| self.find(&relative, item)).collect()
-            };
-            self.each(pieces.len(), find)?
-                .into_iter()
-                .flatten()
-                .for_each(|found| tree.take(directory, found));
         }
         if let Some(error) = folder.error {
-            let path = tree.root.join(relative);
+            let path = tree.root.join(folder.path);
             tree.unlisted.push(Unlisted { path, error: Error::io("read the folder", error) });
         }
         Ok(folder.place)
     }
 
-    fn find(&self, relative: &Path, item: &Item) -> Found {
-        find(self.selection, relative, item.name(), item.kind(), || item.look(self.process))
+    fn find_all(&self, relative: &Path, items: &[Item]) -> Vec<Found> {
+        let find = |item: &Item| {
+            find(self.selection, relative, item.name(), item.kind(), || item.look(self.process))
+        };
+        items.iter().map(find).collect()
     }
 
-    /// What `work` gives for each number below `count`, from several threads.
-    fn each<T: Send + Sync>(&self, count: usize, work: impl Fn(usize) -> T + Sync) -> Result<Vec<T>, Error> {
-        let threads = *self.threads.get_or_init(|| {
+    fn threads(&self) -> usize {
+        *self.threads.get_or_init(|| {
             std::thread::available_parallelism().map_or(1, |cores| cores.get().min(MOST_THREADS))
-        });
-        let results: Vec<OnceLock<T>> = (0..count).map(|_| OnceLock::new()).collect();
-        Workers::new(threads, self.observer).run_each(
-            count,
-            || (),
-            |number, ()| _ = results[number].get_or_init(|| work(number)),
-        )?;
-        // One is missing if the run was stopped.
-        results.into_iter().map(OnceLock::into_inner).collect::<Option<_>>().ok_or(Error::Stopped)
+        })
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -192,11 +225,10 @@ impl<'l> Listing<'l> {
     }
 }
 
-/// The index of a folder that is to be listed, and where it can be opened by its name.
-type ToList = (usize, Option<Place>);
-
 /// A folder whose items are being read.
 struct Folder {
+    /// Its path relative to the root.
+    path: PathBuf,
     /// `None` when all are read.
     items: Option<Items>,
     /// Where those in it can be opened.
@@ -206,15 +238,14 @@ struct Folder {
 }
 
 impl Folder {
-    fn open(tree: &Tree, (index, place): &ToList) -> Folder {
-        let relative = &tree.directories[*index].path;
-        let items = match (place, relative.file_name()) {
+    fn open(root: &Path, path: PathBuf, place: Option<&Place>) -> Folder {
+        let items = match (place, path.file_name()) {
             (Some(place), Some(name)) => Items::below(place, name),
-            _ => Items::of(&tree.root.join(relative)),
+            _ => Items::of(&root.join(&path)),
         };
         match items {
-            Ok(items) => Folder { place: Some(items.place()), items: Some(items), error: None },
-            Err(error) => Folder { items: None, place: None, error: Some(error) },
+            Ok(items) => Folder { path, place: Some(items.place()), items: Some(items), error: None },
+            Err(error) => Folder { path, items: None, place: None, error: Some(error) },
         }
     }
 
@@ -240,12 +271,7 @@ fn single_file(source: &Path, metadata: &Metadata, selection: &Selection) -> Res
     let mut tree = empty_tree(folder.to_owned(), attributes(&folder_metadata), true);
     if selection.takes_file(Path::new(name)) {
         tree.dropped.add(Dropped::of_metadata(metadata, Process::this()));
-        tree.entries.push(Entry {
-            directory: 0,
-            name: name.to_owned(),
-            size: metadata.len(),
-            attributes: attributes(metadata),
-        });
+        tree.entries.push(0, name, metadata.len(), &attributes(metadata));
     } else {
         tree.passed_over.excluded += 1;
     }
@@ -256,7 +282,7 @@ pub(super) fn empty_tree(root: PathBuf, attributes: Attributes, is_single_file: 
     Tree {
         root,
         directories: vec![Directory { path: PathBuf::new(), attributes }],
-        entries: Vec::new(),
+        entries: EntryList::default(),
         links: Vec::new(),
         passed_over: super::PassedOver::default(),
         dropped: Dropped::default(),
@@ -321,7 +347,7 @@ impl Tree {
             Found::Folder(path, attributes) => self.directories.push(Directory { path, attributes }),
             Found::File(name, Look { size, attributes, dropped }) => {
                 self.dropped.add(dropped);
-                self.entries.push(Entry { directory, name, size, attributes });
+                self.entries.push(directory, &name, size, &attributes);
             }
             Found::Link(name) => self.links.push(Link { directory, name }),
             Found::Special => self.passed_over.special += 1,
@@ -334,60 +360,6 @@ impl Tree {
             }
         }
     }
-}
-
-pub(crate) fn attributes(metadata: &Metadata) -> Attributes {
-    let (inode, has_other_names) = inode(metadata);
-    Attributes {
-        permissions: permissions(metadata),
-        modified: metadata.modified().ok(),
-        changed: changed(metadata),
-        inode,
-        has_other_names,
-    }
-}
-
-/// Which file this is, and whether it has several names.
-#[cfg(unix)]
-fn inode(metadata: &Metadata) -> (Option<Inode>, bool) {
-    use std::os::unix::fs::MetadataExt;
-    let inode = Inode { device: metadata.dev(), number: metadata.ino() };
-    (metadata.is_file().then_some(inode), metadata.is_file() && metadata.nlink() > 1)
-}
-
-#[cfg(not(unix))]
-fn inode(_metadata: &Metadata) -> (Option<Inode>, bool) {
-    (None, false)
-}
-
-/// See [`Attributes`].
-#[cfg(unix)]
-pub(crate) fn changed(metadata: &Metadata) -> Option<(i64, i64)> {
-    use std::os::unix::fs::MetadataExt;
-    Some((metadata.ctime(), metadata.ctime_nsec()))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn changed(_metadata: &Metadata) -> Option<(i64, i64)> {
-    None
-}
-
-/// Without the bits that let a program run as somebody else: an output is not the program that these were given to. The
-/// sticky bit of a folder stays, which keeps its users from removing each other's files.
-#[cfg(unix)]
-pub(super) fn kept_mode(mode: u32, is_folder: bool) -> u32 {
-    mode & !if is_folder { 0o6000 } else { 0o7000 }
-}
-
-#[cfg(unix)]
-fn permissions(metadata: &Metadata) -> fs::Permissions {
-    use std::os::unix::fs::PermissionsExt;
-    fs::Permissions::from_mode(kept_mode(metadata.permissions().mode(), metadata.is_dir()))
-}
-
-#[cfg(not(unix))]
-fn permissions(metadata: &Metadata) -> fs::Permissions {
-    metadata.permissions()
 }
 
 #[cfg(test)]

@@ -88,8 +88,8 @@ impl Secrets {
         // Outputs are never written through links, so an output that replaces a secret has the secret's file name.
         let resolved: Vec<PathBuf> = self.0.iter().map(|(_, path)| resolve(path)).collect();
         let names: Vec<&OsStr> = resolved.iter().filter_map(|path| path.file_name()).collect();
-        let of_entry = |entry: &Entry| {
-            job.names_output(&entry.name).map(|name| tree.relative_path(entry).with_file_name(name))
+        let of_entry = |entry: Entry<'_>| {
+            job.names_output(entry.name()).map(|name| tree.relative_path(entry).with_file_name(name))
         };
         let of_link = |link: &Link| tree.directories[link.directory as usize].path.join(&link.name);
         let links = if job.links == Links::Skip { &[][..] } else { &tree.links };

@@ -32,7 +32,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
         machine.known_devices = device::known();
     }
     let sizes: Vec<u64> = match Source::look(&arguments.tree, &arguments.stores)? {
-        Source::Tree(tree) => tree.entries.iter().map(|entry| entry.size).collect(),
+        Source::Tree(tree) => tree.entries.iter().map(|entry| entry.size()).collect(),
         Source::Listing(found) => return stores::show_plan(&found, arguments),
         Source::StandardInput => {
             let message = "standard input is one stream of unknown length: one thread processes it in order";
@@ -241,9 +241,10 @@ fn leave_out(tree: &mut Tree, job: &Job, observer: &dyn Observer) -> LeftOut {
         let outcome = Outcome::Failed(&unlisted.error);
         observer.ended(&Event { source: &unlisted.path, output: None, bytes: 0, outcome, action: None });
     }
-    for entry in std::mem::take(&mut tree.entries) {
-        let relative = tree.relative_path(&entry);
-        let output = job.names_output(&entry.name).zip(job.destination.as_ref());
+    let entries = std::mem::take(&mut tree.entries);
+    for entry in entries.iter() {
+        let relative = tree.relative_path(entry);
+        let output = job.names_output(entry.name()).zip(job.destination.as_ref());
         let output = output.map(|(name, folder)| folder.join(relative.with_file_name(name)));
         let ending = match &output {
             Some(output) => foresee(output, job.if_exists),
@@ -256,9 +257,9 @@ fn leave_out(tree: &mut Tree, job: &Job, observer: &dyn Observer) -> LeftOut {
         };
         let source = tree.root.join(&relative);
         let output = output.as_deref();
-        observer.ended(&Event { source: &source, output, bytes: entry.size, outcome, action: None });
+        observer.ended(&Event { source: &source, output, bytes: entry.size(), outcome, action: None });
         match ending {
-            Ok(true) => tree.entries.push(entry),
+            Ok(true) => tree.entries.push(entry.directory(), entry.name(), entry.size(), &entry.attributes()),
             Ok(false) => left_out.skipped += 1,
             Err(_) => left_out.failed += 1,
         }

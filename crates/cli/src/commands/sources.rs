@@ -16,6 +16,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 /// What the run reads.
+#[expect(clippy::large_enum_variant, reason = "there is one for each run")]
 pub enum Source {
     Tree(Tree),
     /// A listing of a store.
@@ -170,7 +171,7 @@ pub fn hint_at_suffix(tree: &Tree, job: &Job) {
     if !matches!(job.work, Work::Decrypt(_)) || !job.suffix.is_empty() || job.single_name.is_some() {
         return;
     }
-    if let Some(suffix) = shared(tree.entries.iter().map(|entry| Path::new(&entry.name))) {
+    if let Some(suffix) = shared(tree.entries.iter().map(|entry| Path::new(entry.name()))) {
         output::hint(format_args!(
             "every name ends in .{suffix}, and so will every output; --suffix .{suffix} removes it"
         ));

@@ -65,15 +65,15 @@ pub fn from_armored_file(run: &Run<'_>, tree: &Tree) -> anyhow::Result<ExitCode>
     }
     cipherloom::internal::check(tree, &run.job).map_err(|error| error.at(&run.output_path()))?;
     let entry = tree.entries.first().context("the file is left out")?;
-    let path = tree.root.join(&entry.name);
+    let path = tree.root.join(entry.name());
     let mut source = File::open(&path).with_context(|| escape::path(&path))?;
     let printer = Printer::new(run.style(), false);
     if run.folder.is_some() {
-        let permissions = Some(&entry.attributes.permissions);
+        let permissions = Some(&entry.attributes().permissions);
         return write_single(run, &mut source, &escape::path(&path), permissions, &printer);
     }
     interrupt::set_done("nothing is verified");
-    let verified = printer.watch(&|| (1, entry.size, true), |observer| {
+    let verified = printer.watch(&|| (1, entry.size(), true), |observer| {
         translate_stream(&run.job.work, b"", &mut source, &mut io::sink(), observer)
     });
     finish(run, verified.map_err(anyhow::Error::from).with_context(|| escape::path(&path))?)
@@ -118,14 +118,14 @@ pub fn to_standard_output(run: &Run<'_>, source: Source) -> anyhow::Result<ExitC
     let left_out =
         "--include, --exclude or --shard leaves out the one file that should go to standard output";
     let entry = tree.entries.first().ok_or_else(|| usage(left_out, ""))?;
-    let path = tree.root.join(&entry.name);
+    let path = tree.root.join(entry.name());
     let name = || escape::path(&path);
     let mut source = File::open(&path).with_context(name)?;
     if feeds_itself(&source) {
         return Err(feeds_itself_error(&path));
     }
     run.write_key()?;
-    let translated = pass_to_output(printer, &|| (1, entry.size, true), |sink, observer| {
+    let translated = pass_to_output(printer, &|| (1, entry.size(), true), |sink, observer| {
         translate_stream(&run.job.work, b"", &mut source, sink, observer)
     });
     finish(run, translated.with_context(name)?)

@@ -239,8 +239,8 @@ impl<'r> Run<'r> {
     /// Whether the source is one file that is armored, or is to be.
     fn is_armored(&self, tree: &Tree) -> anyhow::Result<bool> {
         let is_wanted = self.job.work.sealing().is_some_and(Format::is_armored);
-        let single = match (SourceKind::from(tree), tree.entries.as_slice()) {
-            (SourceKind::Single(_), [entry]) => Some(tree.root.join(&entry.name)),
+        let single = match (SourceKind::from(tree), tree.entries.first()) {
+            (SourceKind::Single(_), Some(entry)) => Some(tree.root.join(entry.name())),
             _ => None,
         };
         if is_wanted && single.is_none() {

@@ -39,17 +39,17 @@ pub fn find(named: &[PathBuf], out: &Path) -> Result<FoundPublications, Error> {
             return Err(Error::NestedOutput.at(named_path));
         }
         found.passed_over += tree.passed_over.index;
-        for entry in &tree.entries {
+        for entry in tree.entries.iter() {
             let (path, folder, root) = if tree.is_single_file {
                 (named_path.clone(), PathBuf::new(), None)
-            } else if is_publication(Path::new(&entry.name)) {
-                let folder = tree.directories[entry.directory as usize].path.clone();
-                (named_path.join(&folder).join(&entry.name), folder, Some(named_path.clone()))
+            } else if is_publication(Path::new(entry.name())) {
+                let folder = tree.directories[entry.directory() as usize].path.clone();
+                (named_path.join(&folder).join(entry.name()), folder, Some(named_path.clone()))
             } else {
                 found.passed_over += 1;
                 continue;
             };
-            found.sources.push(Publication { path, size: entry.size, folder, root });
+            found.sources.push(Publication { path, size: entry.size(), folder, root });
         }
         found.unlisted.extend(tree.unlisted.into_iter().map(|unlisted| (unlisted.path, unlisted.error)));
     }

@@ -30,7 +30,7 @@ pub(super) struct Checking {
 
 /// By entry of a tree, what its index lists at the entry's path.
 #[derive(Debug, Clone)]
-pub struct Expectations(Arc<[Expected]>);
+pub struct Expectations(Arc<Vec<Expected>>);
 
 impl Expectations {
     /// Fails with [`IndexFault::Replaced`] if an entry is another stream than the index lists, or is not listed.
@@ -150,7 +150,7 @@ impl Checking {
         // Where names are hidden, what is to be decrypted and has none was found by the listing.
         let is_extra = |error: &Error| matches!(error, Error::Index(IndexFault::Extra { of: None }));
         report.extra += tree.unlisted.iter().filter(|unlisted| is_extra(&unlisted.error)).count() as u64;
-        Ok(Checking { index, expected: Expectations(expected.into()), report, anchor })
+        Ok(Checking { index, expected: Expectations(Arc::new(expected)), report, anchor })
     }
 
     /// All entries of the index.
@@ -220,7 +220,7 @@ impl Checking {
                 continue;
             };
             for &held in found {
-                if tree.relative_path(&tree.entries[held as usize]) != path {
+                if tree.relative_path(tree.entries.get(held)) != path {
                     origins.insert(held, path.clone());
                 }
             }
@@ -277,7 +277,7 @@ impl Comparison<'_> {
         let tree = self.tree;
         let is_same = match (item, &entry.kind) {
             (Item::File(file), kind) => {
-                let len = tree.entries[file as usize].size;
+                let len = tree.entries.get(file).size();
                 // A run that was killed may have re-keyed it to another length.
                 let is_any_len = matches!(self.job.work, Work::Rekey { .. });
                 self.expected[file as usize] = match kind {

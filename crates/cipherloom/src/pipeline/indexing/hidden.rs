@@ -79,17 +79,17 @@ const LOST: &str = "lost+found";
 struct Revealed<'f> {
     found: &'f Tree,
     /// The files that have hidden names, and all others but lists of names.
-    by_name: HashMap<HiddenName, &'f Entry>,
-    others: Vec<&'f Entry>,
+    by_name: HashMap<HiddenName, Entry<'f>>,
+    others: Vec<Entry<'f>>,
     folders: HashMap<Vec<u8>, u32>,
     tree: Tree,
-    entries: Vec<(Entry, Option<HiddenName>)>,
+    names: Vec<Option<HiddenName>>,
 }
 
 impl<'f> Revealed<'f> {
     fn of(found: &'f Tree) -> Result<Revealed<'f>, Error> {
         let (mut by_name, mut others) = (HashMap::new(), Vec::new());
-        for entry in &found.entries {
+        for entry in found.entries.iter() {
             let path = found.relative_path(entry);
             match HiddenName::of_path(&path) {
                 Some(name) => _ = by_name.insert(name, entry),
@@ -102,7 +102,7 @@ impl<'f> Revealed<'f> {
         // The second copy of the index.
         tree.passed_over.index -= u64::from(fs::symlink_metadata(found.root.join("00").join(FOLDER)).is_ok());
         let folders = HashMap::from([(Vec::new(), 0)]);
-        Ok(Revealed { found, by_name, others, folders, tree, entries: Vec::new() })
+        Ok(Revealed { found, by_name, others, folders, tree, names: Vec::new() })
     }
 
     /// Adds what the index lists.
@@ -128,8 +128,8 @@ impl<'f> Revealed<'f> {
                     let mut attributes = Attributes::with_mode(file.mode)?;
                     attributes.modified = file.modified.and_then(Attributes::time_of);
                     // By which a change during the run is noticed.
-                    attributes.changed = there.attributes.changed;
-                    self.file(&listed.path, there.size, attributes, file.name)?;
+                    attributes.changed = there.attributes().changed;
+                    self.file(&listed.path, there.size(), &attributes, file.name)?;
                 }
                 IndexKind::Link { .. } => {}
             }
@@ -167,25 +167,21 @@ impl<'f> Revealed<'f> {
             folders.extend(ancestors(&path).map(<[u8]>::to_vec));
             taken.insert(path.clone());
             if selection.takes(&path_of(&path)?) {
-                self.file(&path, entry.size, entry.attributes.clone(), Some(name))?;
+                self.file(&path, entry.size(), &entry.attributes(), Some(name))?;
             }
         }
         Ok(())
     }
 
     fn finish(self) -> (Tree, HiddenNames) {
-        let Revealed { mut tree, mut entries, .. } = self;
-        entries.sort_by_key(|(entry, _)| entry.directory);
-        let (entries, names): (Vec<_>, Vec<_>) = entries.into_iter().unzip();
-        tree.entries = entries;
-        (tree, HiddenNames(names.into()))
+        (self.tree, HiddenNames(self.names.into()))
     }
 
     /// Adds what the index does not list. What is to be decrypted has no name there, and fails.
     fn add_others(&mut self, is_decrypted: bool) -> Result<(), Error> {
         let mut others = std::mem::take(&mut self.others);
         others.extend(std::mem::take(&mut self.by_name).into_values());
-        others.sort_by(|one, other| (one.directory, &one.name).cmp(&(other.directory, &other.name)));
+        others.sort_by_key(|entry| (entry.directory(), entry.name()));
         for entry in others {
             let path = self.found.relative_path(entry);
             if is_decrypted {
@@ -194,7 +190,7 @@ impl<'f> Revealed<'f> {
                 continue;
             }
             let path = super::bytes_of(&path);
-            self.file(&path, entry.size, entry.attributes.clone(), None)?;
+            self.file(&path, entry.size(), &entry.attributes(), None)?;
         }
         for link in self.found.links.iter().filter(|_| !is_decrypted) {
             let folder = super::bytes_of(&self.found.directories[link.directory as usize].path);
@@ -208,13 +204,13 @@ impl<'f> Revealed<'f> {
         &mut self,
         path: &[u8],
         size: u64,
-        attributes: Attributes,
+        attributes: &Attributes,
         name: Option<HiddenName>,
     ) -> Result<(), Error> {
         let (folder, file_name) = split(path);
         let directory = self.folder(folder, None)?;
-        let entry = Entry { directory, name: path_of(file_name)?.into_os_string(), size, attributes };
-        self.entries.push((entry, name));
+        self.tree.entries.push(directory, path_of(file_name)?.as_os_str(), size, attributes);
+        self.names.push(name);
         Ok(())
     }
 
@@ -295,5 +291,5 @@ impl Indexing<'_> {
 
 /// Where an entry is in its encrypted tree.
 pub(super) fn place_of(tree: &Tree, names: &HiddenNames, entry: u32) -> PathBuf {
-    names.of(entry).map_or_else(|| tree.relative_path(&tree.entries[entry as usize]), HiddenName::path)
+    names.of(entry).map_or_else(|| tree.relative_path(tree.entries.get(entry)), HiddenName::path)
 }

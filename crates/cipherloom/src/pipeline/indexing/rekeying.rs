@@ -8,7 +8,7 @@
 
 use super::checking::Checking;
 use super::items::bytes_of;
-use super::streams::{Found, Seen, StreamEnds, read_exactly};
+use super::streams::{Found, Origin, Seen, StreamEnds, read_exactly};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::Input;
@@ -79,7 +79,7 @@ impl<'r> Rekeying<'r> {
     /// The stream that the index lists at an entry's path, with that path.
     pub(super) fn predecessor(&self, entry: u32) -> Result<Predecessor, Error> {
         let identity = self.checking.listed_stream(entry).ok_or(IndexFault::Replaced { by: None })?;
-        let path = bytes_of(&self.tree.relative_path(&self.tree.entries[entry as usize]));
+        let path = bytes_of(&self.tree.relative_path(self.tree.entries.get(entry)));
         Ok(digest(&[&identity[..], &path].concat()))
     }
 
@@ -115,8 +115,11 @@ impl<'r> Rekeying<'r> {
         let plaintext_len = translation.plaintext_len;
         let identity = StreamEnds::read(passage.input().file(), len)?.identity()?;
         passage.finish(self.is_in_place)?;
-        let found = (!self.is_in_place).then(|| Box::new(Found { plaintext_len, len, attributes }));
-        Ok(Some(Seen { identity, key_id, found }))
+        let origin = match self.is_in_place {
+            true => Origin::Made,
+            false => Origin::Found(Box::new(Found { plaintext_len, len, attributes })),
+        };
+        Ok(Some(Seen { identity, key_id, origin }))
     }
 
     /// Whether this is the key that seals.

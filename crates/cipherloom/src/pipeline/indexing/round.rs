@@ -73,7 +73,7 @@ impl<'r> Indexing<'r> {
         if !round.is_unlisted[entry as usize] {
             return Ok(());
         }
-        let below = &self.tree.directories[self.tree.entries[entry as usize].directory as usize].path;
+        let below = &self.tree.directories[self.tree.entries.get(entry).directory() as usize].path;
         let path = self.names.of(entry).map_or_else(|| below.join(name), HiddenName::path);
         let foreign = || Error::from(IndexFault::Foreign);
         let file = open_file_below(self.root, &path).map_err(|_| foreign())?;

@@ -1,7 +1,7 @@
 //! What identifies a stream, and what a run notes of it for an index.
 
 use crate::Error;
-use crate::files::read_up_to;
+use crate::files::{read_listed, read_up_to};
 use crate::format::Format;
 use crate::index::{StreamIdentity, digest};
 use crate::tree::Attributes;
@@ -10,10 +10,42 @@ use std::fs::File;
 /// The first and the last bytes of a stream, which identify it.
 #[derive(Debug, Clone, Default)]
 pub struct StreamEnds {
-    begin: Vec<u8>,
-    end: Vec<u8>,
+    begin: Bytes<{ StreamEnds::BEGIN }>,
+    end: Bytes<{ StreamEnds::END }>,
     len: u64,
 }
+
+/// A few bytes, in place.
+#[derive(Debug, Clone)]
+struct Bytes<const LEN: usize> {
+    bytes: [u8; LEN],
+    len: usize,
+}
+
+impl<const LEN: usize> Bytes<LEN> {
+    fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    fn append(&mut self, more: &[u8]) {
+        self.bytes[self.len..self.len + more.len()].copy_from_slice(more);
+        self.len += more.len();
+    }
+
+    fn keep_last(&mut self, kept: usize) {
+        self.bytes.copy_within(self.len - kept..self.len, 0);
+        self.len = kept;
+    }
+}
+
+impl<const LEN: usize> Default for Bytes<LEN> {
+    fn default() -> Bytes<LEN> {
+        Bytes { bytes: [0; LEN], len: 0 }
+    }
+}
+
+/// A file that is no longer is read at once.
+const SHORT: usize = 4096;
 
 impl StreamEnds {
     /// How many bytes of a stream's beginning are needed: its header, at most.
@@ -25,29 +57,35 @@ impl StreamEnds {
     /// The ends of a stream of `len` bytes, which begins and ends so.
     #[must_use]
     pub fn new(begin: &[u8], end: &[u8], len: u64) -> StreamEnds {
-        let begin = begin[..begin.len().min(StreamEnds::BEGIN)].to_vec();
-        StreamEnds { begin, end: end[end.len().saturating_sub(StreamEnds::END)..].to_vec(), len }
+        let mut ends = StreamEnds { len, ..StreamEnds::default() };
+        ends.begin.append(&begin[..begin.len().min(StreamEnds::BEGIN)]);
+        ends.end.append(&end[end.len().saturating_sub(StreamEnds::END)..]);
+        ends
     }
 
     /// Takes the next bytes of a stream that is seen from its beginning.
     pub fn add(&mut self, bytes: &[u8]) {
-        let missing = StreamEnds::BEGIN - self.begin.len();
-        self.begin.extend_from_slice(&bytes[..bytes.len().min(missing)]);
+        let missing = StreamEnds::BEGIN - self.begin.len;
+        self.begin.append(&bytes[..bytes.len().min(missing)]);
         let last = &bytes[bytes.len().saturating_sub(StreamEnds::END)..];
-        let kept = self.end.len().min(StreamEnds::END - last.len());
-        self.end.drain(..self.end.len() - kept);
-        self.end.extend_from_slice(last);
+        self.end.keep_last(self.end.len.min(StreamEnds::END - last.len()));
+        self.end.append(last);
         self.len += bytes.len() as u64;
     }
 
-    /// The ends of a file of `len` bytes.
+    /// The ends of a file that must have `len` bytes. A file of another length fails.
     pub(in crate::pipeline) fn read(file: &File, len: u64) -> Result<StreamEnds, Error> {
-        let (mut begin, mut end) = ([0; StreamEnds::BEGIN], [0; StreamEnds::END]);
-        let begin = &mut begin[..len.min(StreamEnds::BEGIN as u64) as usize];
-        let end = &mut end[..len.min(StreamEnds::END as u64) as usize];
+        // One byte more than there should be is asked for, which shows growth.
+        let mut buffer = [0; SHORT + 1];
+        if len <= SHORT as u64 {
+            read_listed(file, len, &mut buffer, len as usize, 0)?;
+            let whole = &buffer[..len as usize];
+            return Ok(StreamEnds::new(whole, whole, len));
+        }
+        let (begin, end) = buffer.split_at_mut(StreamEnds::BEGIN);
         read_exactly(file, begin, 0)?;
-        read_exactly(file, end, len - end.len() as u64)?;
-        Ok(StreamEnds::new(begin, end, len))
+        read_listed(file, len, end, StreamEnds::END, len - StreamEnds::END as u64)?;
+        Ok(StreamEnds::new(begin, &end[..StreamEnds::END], len))
     }
 
     /// What identifies the stream.
@@ -55,7 +93,7 @@ impl StreamEnds {
     /// # Errors
     /// [`Error::NotThisFormat`]; [`Error::SourceShrank`] if it is shorter than its header.
     pub fn identity(&self) -> Result<StreamIdentity, Error> {
-        let header_len = match self.begin.first() {
+        let header_len = match self.begin.as_slice().first() {
             Some(len @ (24 | 40)) => usize::from(*len),
             Some(_) => {
                 let problem = "its first byte is neither 24 nor 40";
@@ -63,11 +101,15 @@ impl StreamEnds {
             }
             None => return Err(Error::SourceShrank),
         };
-        let header = self.begin.get(..header_len).ok_or(Error::SourceShrank)?;
+        let header = self.begin.as_slice().get(..header_len).ok_or(Error::SourceShrank)?;
         let tail_len = self.len.saturating_sub(header_len as u64).min(StreamEnds::END as u64) as usize;
-        let tail = self.end.len().checked_sub(tail_len).ok_or(Error::SourceShrank)?;
+        let end = self.end.as_slice();
+        let tail = end.len().checked_sub(tail_len).ok_or(Error::SourceShrank)?;
+        let mut both = Bytes::<{ StreamEnds::BEGIN + StreamEnds::END }>::default();
+        both.append(header);
+        both.append(&end[tail..]);
         let mut identity = StreamIdentity::default();
-        identity.copy_from_slice(&digest(&[header, &self.end[tail..]].concat())[..16]);
+        identity.copy_from_slice(&digest(both.as_slice())[..16]);
         Ok(identity)
     }
 }
@@ -77,8 +119,18 @@ impl StreamEnds {
 pub struct Seen {
     pub(super) identity: StreamIdentity,
     pub(super) key_id: u32,
-    /// Of a file that this run did not make of its source: what is known of it.
-    pub(super) found: Option<Box<Found>>,
+    pub(super) origin: Origin,
+}
+
+/// Where a stream comes from.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// This run has made it of its source.
+    Made,
+    /// It is a file of the tree that was listed.
+    Listed { plaintext_len: u64 },
+    /// It is another file of the encrypted tree.
+    Found(Box<Found>),
 }
 
 /// A file of the encrypted tree.
@@ -90,17 +142,23 @@ pub(super) struct Found {
 }
 
 impl Seen {
+    /// Whether this run found it and did not make it of its source.
+    pub(super) fn is_found(&self) -> bool {
+        !matches!(self.origin, Origin::Made)
+    }
+
     /// A stream that this run has made; `None` where the format has no keyset.
     ///
     /// # Errors
     /// As [`StreamEnds::identity`].
     pub fn made(ends: &StreamEnds, format: &Format) -> Result<Option<Seen>, Error> {
         let Some(key_id) = format.key_id() else { return Ok(None) };
-        Ok(Some(Seen { identity: ends.identity()?, key_id, found: None }))
+        Ok(Some(Seen { identity: ends.identity()?, key_id, origin: Origin::Made }))
     }
 
     /// A stream that was found, if one of the format's keys opens its first segment. `begin`: its first
-    /// [`Format::largest_segment`] bytes, or all of it. With it comes how many bytes of plaintext it has.
+    /// [`Format::largest_segment`] bytes, or all of it. `attributes`: those of a file that was not listed. With it comes how many
+    /// bytes of plaintext it has.
     ///
     /// # Errors
     /// [`Error::WrongKey`] or [`Error::FirstSegment`] if no key opens it; [`Error::NotThisFormat`].
@@ -109,13 +167,16 @@ impl Seen {
         associated_data: &[u8],
         begin: &[u8],
         ends: &StreamEnds,
-        attributes: Attributes,
+        attributes: Option<Attributes>,
     ) -> Result<(Seen, u64), Error> {
         let len = ends.len;
         let (key_id, layout) = format.opening_key(associated_data, begin, begin.len() as u64 == len)?;
         let plaintext_len = layout.plaintext_len(len)?;
-        let found = Some(Box::new(Found { plaintext_len, len, attributes }));
-        Ok((Seen { identity: ends.identity()?, key_id, found }, plaintext_len))
+        let origin = match attributes {
+            None => Origin::Listed { plaintext_len },
+            Some(attributes) => Origin::Found(Box::new(Found { plaintext_len, len, attributes })),
+        };
+        Ok((Seen { identity: ends.identity()?, key_id, origin }, plaintext_len))
     }
 }
 
@@ -157,5 +218,20 @@ mod tests {
             StreamEnds::new(&[7; 40], &[7; 16], 50).identity(),
             Err(Error::NotThisFormat { .. })
         ));
+    }
+
+    #[test]
+    fn a_file_of_another_length_than_it_should_have_fails() {
+        for len in [100, SHORT, SHORT + 1, 3 * SHORT] {
+            let folder = tempfile::tempdir().unwrap();
+            let stream: Vec<u8> = (0..len).map(|number| (number as u8).wrapping_add(24)).collect();
+            let path = folder.path().join("file");
+            std::fs::write(&path, &stream).unwrap();
+            let read = |len: usize| StreamEnds::read(&File::open(&path).unwrap(), len as u64);
+            let expected = StreamEnds::new(&stream, &stream, len as u64);
+            assert_eq!(read(len).unwrap().identity().unwrap(), expected.identity().unwrap());
+            assert!(matches!(read(len - 1), Err(Error::SourceChanged)), "{len}");
+            assert!(matches!(read(len + 1), Err(Error::SourceShrank)), "{len}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! What a run writes into an index: the entries of what it has seen, between those that the index listed before.
 
 use super::items::{Item, Items};
+use super::streams::Origin;
 use super::{Seen, read_link};
 use crate::Error;
 use crate::error::IndexFault;
@@ -125,7 +126,7 @@ impl Written<'_> {
     /// it lists may be the old ones, which nothing could tell from files that somebody has put back.
     fn sync_names(&self) -> Result<(), Error> {
         let made = self.tree.entries.iter().zip(self.seen).filter(|(_, seen)| seen.get().is_some());
-        let folders: BTreeSet<u32> = made.map(|(entry, _)| entry.directory).collect();
+        let folders: BTreeSet<u32> = made.map(|(entry, _)| entry.directory()).collect();
         let folders = folders.iter().map(|folder| &*self.tree.directories[*folder as usize].path);
         let hidden: BTreeSet<u8> = self.names.0.iter().flatten().map(|name| name.folder()).collect();
         let hidden: Vec<PathBuf> = hidden.into_iter().map(folder_path).collect();
@@ -146,7 +147,7 @@ impl Written<'_> {
             digest: None,
             ..file
         });
-        Some((IndexEntry { path: listed.path, kind }, seen.found.is_some()))
+        Some((IndexEntry { path: listed.path, kind }, seen.is_found()))
     }
 
     /// The entry of an item at `path`, and whether it is a file that this run found and did not make; `None` if there is none.
@@ -170,7 +171,7 @@ impl Written<'_> {
             },
             Item::File(entry) => {
                 let Some(seen) = self.seen[entry as usize].get() else { return Ok(None) };
-                is_found = seen.found.is_some();
+                is_found = seen.is_found();
                 IndexKind::File(self.file(entry, seen, &path)?)
             }
         };
@@ -189,16 +190,17 @@ impl Written<'_> {
 
     fn file(&self, entry: u32, seen: &Seen, path: &[u8]) -> Result<IndexFile, Error> {
         let Written { job, tree, .. } = self;
-        let listed = &tree.entries[entry as usize];
-        let (size, ciphertext_len, attributes) = match (&seen.found, job.work.sealing()) {
-            (Some(found), _) => (found.plaintext_len, found.len, &found.attributes),
-            (None, Some(format)) => {
-                (listed.size, format.layout().ciphertext_len(listed.size), &listed.attributes)
+        let listed = tree.entries.get(entry);
+        let (size, ciphertext_len, attributes) = match (&seen.origin, job.work.sealing()) {
+            (Origin::Found(found), _) => (found.plaintext_len, found.len, found.attributes.clone()),
+            (Origin::Listed { plaintext_len }, _) => (*plaintext_len, listed.size(), listed.attributes()),
+            (Origin::Made, Some(format)) => {
+                (listed.size(), format.layout().ciphertext_len(listed.size()), listed.attributes())
             }
-            (None, None) => return Err(Error::internal("a file of an index without a format")),
+            (Origin::Made, None) => return Err(Error::internal("a file of an index without a format")),
         };
         // What has a hidden name has neither the mode nor the time of its plaintext.
-        let is_unknown = job.hides_names() && seen.found.is_some();
+        let is_unknown = job.hides_names() && seen.is_found();
         Ok(IndexFile {
             plaintext: job.plaintext_path(path).to_vec(),
             size,
@@ -207,7 +209,7 @@ impl Written<'_> {
             modified: attributes.moment().filter(|_| !is_unknown),
             identity: seen.identity,
             key_id: seen.key_id,
-            inode: attributes.inode.filter(|_| seen.found.is_none()),
+            inode: attributes.inode.filter(|_| !seen.is_found()),
             digest: self.digests.get(entry as usize).copied().flatten(),
             name: self.names.of(entry),
         })

@@ -164,7 +164,7 @@ impl Comparing<'_> {
     fn add_due(&mut self, entry: u32, action: Action) {
         match self.twins.get(&entry) {
             Some(twin) => {
-                let name = &self.sync.tree.entries[*twin as usize].name;
+                let name = self.sync.tree.entries.get(*twin).name();
                 let collision = Error::NameCollision { other: name.to_string_lossy().into_owned() };
                 self.sync.fail(&output_path(self.sync.tree, self.sync.job, entry), &collision);
             }
@@ -218,10 +218,11 @@ impl Comparing<'_> {
     }
 
     fn meet_file(&mut self, entry: u32, path: Vec<u8>, listed: IndexFile) {
-        let found = &self.sync.tree.entries[entry as usize];
-        let modified = found.attributes.moment();
+        let found = self.sync.tree.entries.get(entry);
+        let attributes = found.attributes();
+        let modified = attributes.moment();
         let is_other = listed.plaintext != self.sync.job.plaintext_path(&path);
-        if is_other || found.size != listed.size || modified.is_none() || modified != listed.modified {
+        if is_other || found.size() != listed.size || modified.is_none() || modified != listed.modified {
             return self.add_due(entry, Action::Changed);
         }
         // A key that was disabled opens it no longer.
@@ -241,7 +242,7 @@ impl Comparing<'_> {
         if checksum && listed.digest.is_none() {
             return self.add_due(entry, Action::Changed);
         }
-        let has_other_inode = listed.inode.is_some() && found.attributes.inode != listed.inode;
+        let has_other_inode = listed.inode.is_some() && attributes.inode != listed.inode;
         let kept = Kept { entry, path, listed };
         if checksum || has_other_inode {
             self.doubtful.push(kept);
@@ -252,7 +253,7 @@ impl Comparing<'_> {
 
     /// A file that is the one that the index lists.
     fn settle(&mut self, kept: Kept) {
-        let found = self.sync.tree.entries[kept.entry as usize].attributes.mode();
+        let found = self.sync.tree.entries.get(kept.entry).attributes().mode();
         if found == kept.listed.mode && self.has_mode(&kept.path, found) {
             self.result.unchanged += 1;
         } else if self.sync.is_listed_stream(&kept.path, &kept.listed) {
@@ -324,11 +325,12 @@ impl Comparing<'_> {
         let mut taken = HashSet::new();
         let mut due = std::mem::take(&mut self.result.due);
         due.retain(|due| {
-            let entry = &tree.entries[due.entry as usize];
-            let inode = entry.attributes.inode.filter(|_| !entry.attributes.has_other_names);
+            let entry = tree.entries.get(due.entry);
+            let attributes = entry.attributes();
+            let inode = attributes.inode.filter(|_| !attributes.has_other_names);
             // A time of whole seconds may be that of another file, which got the inode of one that was removed.
-            let modified = entry.attributes.moment().filter(|(_, nanoseconds)| *nanoseconds != 0);
-            let state = inode.zip(modified).map(|(inode, modified)| (inode, entry.size, Some(modified)));
+            let modified = attributes.moment().filter(|(_, nanoseconds)| *nanoseconds != 0);
+            let state = inode.zip(modified).map(|(inode, modified)| (inode, entry.size(), Some(modified)));
             let Some(at) =
                 state.filter(|_| due.action == Action::New).and_then(|state| known.remove(&state)?)
             else {
@@ -346,12 +348,9 @@ impl Comparing<'_> {
                     && self.outputs.has_same_device(&gone.path, &new_path));
             let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
             let from = if has_new_name { &new_path } else { &gone.path };
-            if self.result.obstacles.block(&new_path)
-                || !(has_content
-                    && is_free
-                    && is_there
-                    && (job.hides_names() || self.sync.opens_without_path(root, from)))
-            {
+            let is_unbound = || job.hides_names() || self.sync.opens_without_path(root, from);
+            let is_blocked = self.result.obstacles.block(&new_path);
+            if is_blocked || !(has_content && is_free && is_there && is_unbound()) {
                 return true;
             }
             let kept = Kept { entry: due.entry, path: gone.path.clone(), listed: listed.clone() };

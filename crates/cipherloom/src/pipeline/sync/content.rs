@@ -14,11 +14,11 @@ const PIECE: usize = 256 << 10;
 /// listed.
 pub(super) fn digest_of(sync: &Sync<'_>, entry: u32, key_id: u32) -> Result<ContentDigest, Error> {
     let mut hasher = sync.format.content_hasher(key_id)?;
-    let listed = &sync.tree.entries[entry as usize];
-    let below = &sync.tree.directories[listed.directory as usize].path;
-    let file = Source::root(&sync.tree.root)?.below(below)?.input(&listed.name, false)?;
-    let input = Input::new(file, listed.size, &listed.attributes);
-    let len = usize::try_from(listed.size).unwrap_or(PIECE).clamp(1, PIECE);
+    let listed = sync.tree.entries.get(entry);
+    let below = &sync.tree.directories[listed.directory() as usize].path;
+    let file = Source::root(&sync.tree.root)?.below(below)?.input(listed.name(), false)?;
+    let input = Input::new(file, listed.size(), &listed.attributes());
+    let len = usize::try_from(listed.size()).unwrap_or(PIECE).clamp(1, PIECE);
     let (mut piece, mut at) = (Zeroizing::new(vec![0; len]), 0);
     loop {
         sync.check_stopped()?;
@@ -26,11 +26,11 @@ pub(super) fn digest_of(sync: &Sync<'_>, entry: u32, key_id: u32) -> Result<Cont
             read_up_to(input.file(), &mut piece, at).map_err(|error| Error::io("read the file", error))?;
         hasher.update(&piece[..read]);
         at += read as u64;
-        if read < piece.len() || at >= listed.size {
+        if read < piece.len() || at >= listed.size() {
             break;
         }
     }
-    if at != listed.size {
+    if at != listed.size() {
         return Err(Error::SourceChanged);
     }
     input.check_unchanged(false)?;

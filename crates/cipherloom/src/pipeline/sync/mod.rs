@@ -160,7 +160,7 @@ impl Sync<'_> {
             return;
         }
         let (source, output) = self.paths(path);
-        let bytes = entry.map_or(0, |entry| self.tree.entries[entry as usize].size);
+        let bytes = entry.map_or(0, |entry| self.tree.entries.get(entry).size());
         let outcome = Outcome::Done { output_bytes: 0 };
         self.observer.ended(&Event {
             source: &source,
@@ -220,7 +220,7 @@ impl Sync<'_> {
 
 /// Where an entry's output is, with `/` between names.
 fn output_path(tree: &Tree, job: &Job, entry: u32) -> Vec<u8> {
-    let mut path = bytes_of(&tree.relative_path(&tree.entries[entry as usize]));
+    let mut path = bytes_of(&tree.relative_path(tree.entries.get(entry)));
     path.extend_from_slice(job.suffix.as_encoded_bytes());
     path
 }

@@ -186,7 +186,7 @@ fn cut<'d>(tree: &'d Tree, due: &'d [Due]) -> impl Iterator<Item = &'d [Due]> {
         let mut bytes = 0_u64;
         let taken = rest.iter().take(ROUND_FILES).take_while(|due| {
             let begun = bytes;
-            bytes = bytes.saturating_add(tree.entries[due.entry as usize].size);
+            bytes = bytes.saturating_add(tree.entries.get(due.entry).size());
             begun < ROUND_BYTES
         });
         let (round, later) = rest.split_at(taken.count());

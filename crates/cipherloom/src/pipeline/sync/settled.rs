@@ -89,7 +89,7 @@ impl Sync<'_> {
     }
 
     fn has_mode(&self, kept: &Kept) -> bool {
-        self.tree.entries[kept.entry as usize].attributes.mode() == kept.listed.mode
+        self.tree.entries.get(kept.entry).attributes().mode() == kept.listed.mode
     }
 
     /// Gives an output the permissions that it would get if it were made now.
@@ -97,23 +97,23 @@ impl Sync<'_> {
         if self.job.hides_names() {
             return Ok(());
         }
-        let wanted = &self.tree.entries[entry as usize].attributes.permissions;
+        let wanted = self.tree.entries.get(entry).attributes().permissions;
         let refused = |error| Error::io("set the output's permissions and time", error);
         let path = path_of(path)?;
         let file = open_file_below(self.root, &path)?;
         let granted = if self.job.preserve_modes {
-            wanted.clone()
+            wanted
         } else {
             // Only a new file tells what the process's umask takes.
             let folder = Target::root(self.root)?.below(path.parent().unwrap_or(Path::new("")))?;
-            folder.output(Some(wanted))?.file().metadata().map_err(refused)?.permissions()
+            folder.output(Some(&wanted))?.file().metadata().map_err(refused)?.permissions()
         };
         file.set_permissions(granted).map_err(refused)
     }
 
     /// A file's entry of the index at this path, with the attributes of its source.
     fn relist(&self, kept: Kept, path: Vec<u8>) -> IndexEntry {
-        let attributes = &self.tree.entries[kept.entry as usize].attributes;
+        let attributes = self.tree.entries.get(kept.entry).attributes();
         let file = IndexFile {
             plaintext: self.job.plaintext_path(&path).to_vec(),
             mode: attributes.mode(),

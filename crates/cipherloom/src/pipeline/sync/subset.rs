@@ -9,7 +9,7 @@ use crate::pipeline::job::Job;
 use crate::pipeline::tally::Entries;
 use crate::pipeline::worker::TreeEntries;
 use crate::report::Action;
-use crate::tree::{Dropped, Link, PassedOver, Tree};
+use crate::tree::{Dropped, EntryList, Link, PassedOver, Tree};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ impl Folders {
         all_touched
             .extend(comparison.links.iter().map(|(link, _)| sync.tree.links[*link as usize].directory));
         let kept = comparison.renames.iter().chain(&comparison.modes);
-        all_touched.extend(kept.map(|kept| sync.tree.entries[kept.entry as usize].directory));
+        all_touched.extend(kept.map(|kept| sync.tree.entries.get(kept.entry).directory()));
         let gone = comparison.gone.iter().filter(|_| sync.deletes()).map(|gone| &gone.path);
         for path in gone.chain(comparison.renames.iter().map(|kept| &kept.path)) {
             all_touched.extend(by_path.get(&*path_of(split(path).0)?));
@@ -73,7 +73,7 @@ impl Subset {
         let Sync { tree, .. } = *sync;
         let mut is_needed = vec![false; tree.directories.len()];
         is_needed[0] = true;
-        let files = due.iter().map(|due| tree.entries[due.entry as usize].directory);
+        let files = due.iter().map(|due| tree.entries.get(due.entry).directory());
         let links_in = links.iter().map(|(link, _)| tree.links[*link as usize].directory);
         for mut folder in files.chain(links_in).chain(touched.iter().copied()) {
             while !std::mem::replace(&mut is_needed[folder as usize], true) {
@@ -86,11 +86,11 @@ impl Subset {
             numbers[index] = directories.len() as u32;
             directories.push(directory.clone());
         }
-        let entries = due.iter().map(|due| {
-            let mut entry = tree.entries[due.entry as usize].clone();
-            entry.directory = numbers[entry.directory as usize];
-            entry
-        });
+        let mut entries = EntryList::default();
+        for entry in due.iter().map(|due| tree.entries.get(due.entry)) {
+            let directory = numbers[entry.directory() as usize];
+            entries.push(directory, entry.name(), entry.size(), &entry.attributes());
+        }
         let made_links = links.iter().map(|(link, _)| {
             let Link { directory, name } = &tree.links[*link as usize];
             Link { directory: numbers[*directory as usize], name: name.clone() }
@@ -98,7 +98,7 @@ impl Subset {
         let tree = Tree {
             root: tree.root.clone(),
             directories,
-            entries: entries.collect(),
+            entries,
             links: made_links.collect(),
             passed_over: PassedOver::default(),
             dropped: Dropped::default(),

@@ -60,7 +60,7 @@ fn a_name_that_vanishes_is_told_alone() {
 fn several_threads_list_what_one_does() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    for number in 0..2 * MANY_ITEMS {
+    for number in 0..2 * MANY_PIECES * ITEMS_TAKEN {
         fs::write(root.join(format!("top-{number}")), b"12").unwrap();
     }
     for number in 0..2 * MANY_FOLDERS {
@@ -77,12 +77,12 @@ fn several_threads_list_what_one_does() {
         listing.go_on(&mut tree, 0).unwrap();
         let folders: Vec<_> = tree.directories.iter().map(|folder| folder.path.clone()).collect();
         let files: Vec<_> =
-            tree.entries.iter().map(|entry| (tree.relative_path(entry), entry.size)).collect();
+            tree.entries.iter().map(|entry| (tree.relative_path(entry), entry.size())).collect();
         (folders, files)
     };
     let one = list(1);
     assert_eq!(one.0.len(), 1 + 4 * MANY_FOLDERS);
-    assert_eq!(one.1.len(), 2 * MANY_ITEMS + 2 * MANY_FOLDERS + ITEMS_TAKEN + 1);
+    assert_eq!(one.1.len(), 2 * MANY_PIECES * ITEMS_TAKEN + 2 * MANY_FOLDERS + ITEMS_TAKEN + 1);
     assert!(list(4) == one, "the order is another");
 }
 
@@ -92,6 +92,9 @@ fn what_is_below_a_folder_comes_before_folders_far_from_it() {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..3 * FOLDERS {
         fs::create_dir_all(folder.path().join(format!("{number}/below/deep"))).unwrap();
+        for file in ["one", "below/two", "below/deep/three", "below/deep/four"] {
+            fs::write(folder.path().join(format!("{number}/{file}")), b"").unwrap();
+        }
     }
     let tree = Tree::list(folder.path(), &Selection::default()).unwrap();
     let position =
@@ -101,6 +104,11 @@ fn what_is_below_a_folder_comes_before_folders_far_from_it() {
     let [first, last] = [&tops[0].path, &tops[3 * FOLDERS - 1].path];
     assert!(position(first.join("below/deep")) < position(last.join("below")));
     assert_eq!(tree.directories.len(), 1 + 9 * FOLDERS);
+    for directory in 0..tree.directories.len() as u32 {
+        let those = (0..).zip(tree.entries.iter()).filter(|(_, entry)| entry.directory() == directory);
+        let those: Vec<u32> = those.map(|(index, _)| index).collect();
+        assert_eq!(tree.entries.of_folder(directory).collect::<Vec<_>>(), those);
+    }
 }
 
 #[test]
@@ -127,7 +135,7 @@ fn a_single_file_is_a_tree_of_one() {
     fs::write(folder.path().join("one"), b"abc").unwrap();
     let tree = Tree::list(&folder.path().join("one"), &Selection::default()).unwrap();
     assert!(tree.is_single_file);
-    assert_eq!(tree.relative_path(&tree.entries[0]), PathBuf::from("one"));
+    assert_eq!(tree.relative_path(tree.entries.get(0)), PathBuf::from("one"));
 }
 
 #[test]

@@ -19,7 +19,7 @@ impl Comparing<'_> {
         }
         let entries = &self.sync.tree.entries;
         let is_moved = |kept: &Kept| {
-            let found = entries[kept.entry as usize].attributes.inode;
+            let found = entries.get(kept.entry).attributes().inode;
             found.filter(|_| kept.listed.inode.is_some() && found != kept.listed.inode)
         };
         let state = |inode: Inode, kept: &Kept| -> State { (inode, kept.listed.size, kept.listed.modified) };
