@@ -102,7 +102,7 @@ def test_killed_at_every_system_call(tmp_path, sync):
         changes = any(word in call for word in changing)
         if not tool.IS_LONG and HIDE in sync:
             # Each run makes many more calls.
-            numbers = [1, count] if changes else []
+            numbers = [count] if changes else []
         elif not tool.IS_LONG and not changes:
             numbers = range(1, count + 1, max(1, count // 3))
         for number in numbers:
@@ -119,7 +119,7 @@ def test_killed_at_every_system_call(tmp_path, sync):
             )
             killed += done.returncode != 0
             check_after(tmp_path, older, sync)
-    assert killed > (10 if HIDE in sync else 40)
+    assert killed > (5 if HIDE in sync else 40)
 
 
 def test_full_disk(tmp_path):
