@@ -111,7 +111,7 @@ def is_path(path):
 
 def read_part(data, hides):
     """The entries of a part, in a tree that hides names or not."""
-    require(data[0] == 1, "a part of another format")
+    require(data[0] == (2 if hides else 1), "a part of another format")
     part_key = int.from_bytes(data[1:5], "big")
     suffix, at = text(data, 5)
     path = b""
@@ -149,11 +149,12 @@ def read_part(data, hides):
             if flags & 32:
                 entry["device"], at = number(data, at)
                 entry["inode"], at = number(data, at)
-            if flags & 64:
-                entry["digest"], at = data[at : at + 16], at + 16
-            require(bool(flags & 128) == hides, "a name that is hidden in a tree where none is, or the other way round")
             if hides:
                 entry["encrypted_path"], at = hidden_path(data[at : at + 16]), at + 16
+            if flags & 64:
+                entry["digest"], at = data[at : at + 16], at + 16
+            if flags & 128:
+                entry["version"], at = data[at : at + 8], at + 8
         require(is_path(entry["path"]) and is_path(path), "a path that leads elsewhere")
         yield entry
     require(not any(data[at:]), "something behind the end of a part")

@@ -48,6 +48,47 @@ def test_round_trip_created_once_resumed_and_rekeyed(store, tmp_path, plain, key
     assert len(store.names()) == 2 * len(FILES) and not store.uploads
 
 
+def test_a_tree_is_synchronized_on_condition(store, tmp_path, key):
+    plain = tool.write_tree(tmp_path / "plain", FILES)
+    sync = ["sync", plain, "gs://box/synced", "--key", key, "--delete", "--json"]
+    for expected in ({"new": len(FILES)}, {"unchanged": len(FILES)}):
+        counts = summary(store.run(*sync))
+        assert {name: counts["sync"][name] for name in expected} == expected and counts["index"]["generation"] == 1
+    (plain / "one").write_bytes(b"2")
+    (plain / "large.bin").write_bytes(tool.content(20_000_000, 7))
+    (plain / "empty").unlink()
+    counts = summary(store.run(*sync))["sync"]
+    assert (counts["changed"], counts["removed"], counts["unchanged"]) == (2, 1, len(FILES) - 3)
+    done = store.run("verify", "gs://box/synced", "--key", key, "--json")
+    counts = summary(done)
+    assert (counts["files"], counts["index"]["missing"], counts["index"]["extra"]) == (len(FILES) - 1, 0, 0)
+    store.run("decrypt", "gs://box/synced", tmp_path / "back", "--key", key)
+    assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+
+
+@pytest.mark.parametrize("name", ["one", "large.bin"])
+def test_what_another_writer_has_replaced_is_not_overwritten(store, tmp_path, plain, key, name):
+    sync = ["sync", plain, "gs://box/synced", "--key", key]
+    store.run(*sync)
+    other = tool.write_tree(tmp_path / "other", {name: FILES[name]})
+    (plain / name).write_bytes(tool.content(FILES[name] + 9, 7))
+    written = []
+
+    def rule(request):
+        if request.method in ("PUT", "POST") and request.path == f"/box/synced/{name}" and not written:
+            written.append(store.run("encrypt", other, "gs://box/synced", "--key", key, "--if-exists", "overwrite"))
+
+    with stores.Proxy(store.port, rule).running() as port:
+        done = store.run(*sync, port=port, code=tool.PARTIAL)
+    assert "left as it is: another run has written or removed it" in tool.message(done)
+    store.run("decrypt", "gs://box/synced", tmp_path / "theirs", "--key", key)
+    assert (tmp_path / "theirs" / name).read_bytes() == (other / name).read_bytes()
+    store.run(*sync)
+    store.run("verify", "gs://box/synced", "--key", key)
+    store.run("decrypt", "gs://box/synced", tmp_path / "back", "--key", key)
+    assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+
+
 def test_what_failed_is_made_by_the_next_run(store, plain, key):
     def rule(request):
         return stores.refuse(503, "ServiceUnavailable") if request.path.endswith("chapter é.xhtml") else None

@@ -69,13 +69,15 @@ pub mod internal {
     };
     // The last two for whoever tests them with damaged bytes.
     pub use crate::index::{
-        IndexPlace, IndexStore, StreamIdentity, has_index, is_reserved, rewrite_part, rewrite_root,
+        IndexPlace, IndexStore, ObjectVersion, StreamIdentity, has_index, is_reserved, rewrite_part,
+        rewrite_root,
     };
     pub use crate::pipeline::{
-        Ended, Entries, Expectations, IndexMode, IndexUse, Indexing, Job, Pieces, Seen, StreamEnds,
-        SyncOptions, Tally, Work, Workspace, check, find_damaged_copies, find_other_key_by, is_in_place,
-        list_index, list_indexed_files, replace_key_file, reveal, run, select_indexed_files, sync,
-        translate_stream, translate_to_file, write_key_file,
+        Ended, Entries, Expectations, IndexMode, IndexUse, Indexing, Job, ListedStream, Pieces, Seen,
+        StoredItem, StreamEnds, SyncOptions, SyncStore, Tally, Work, Workspace, check, find_damaged_copies,
+        find_other_key_by, is_in_place, list_index, list_indexed_files, replace_key_file, reveal, run,
+        select_indexed_files, state_mark, sync, sync_to_store, translate_stream, translate_to_file,
+        write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, EntryList, Link, PassedOver, Selection, Shard, Tree, Unlisted,

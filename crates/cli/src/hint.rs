@@ -94,7 +94,7 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         IndexFault::NotAFile => "something else than cipherloom put it there: look at it, and remove it",
         IndexFault::InUse => "wait until the other run has ended",
         IndexFault::Overtaken => {
-            "run again when the other run has ended: with --if-exists overwrite if this run replaced files, else with \
+            "run again when the other run has ended; `encrypt` with --if-exists overwrite if this run replaced files, else with \
              --if-exists skip, which lists what is written already"
         }
         IndexFault::Reserved { .. } => {
@@ -134,6 +134,8 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
              empty, remove the files of DST yourself"
         }
         IndexFault::Foreign => "look at it, and move it away",
+        IndexFault::WrittenMeanwhile => "run again when the other run has ended",
+        IndexFault::InTheWay => "--delete removes it, if nothing else fails",
         IndexFault::NotAnAnchor => "choose another --anchor",
         IndexFault::OtherTree => "check DST, and --anchor",
         _ => return None,

@@ -139,6 +139,7 @@ fn sentence(event: &Event<'_>, in_place: bool) -> String {
             format!("cipherloom: {}", at(path, escape::line(&error.to_string())))
         }
         (Outcome::Skipped, _) if in_place => format!("{source}: skipped, it opens with the new key"),
+        (Outcome::Skipped, _) if event.action.is_some() => format!("{source}: skipped, it was made before"),
         (Outcome::Skipped, _) => format!("{source}: skipped, the name exists"),
         (Outcome::Done { .. }, Some(output)) => {
             format!("{source} -> {}{}", escape::path(output), sync::words(event.action))
@@ -323,10 +324,7 @@ impl RunSummary {
             text.push_str(&sync::sentence(&sync));
         }
         if let Some(IndexReport { generation, time, entries, .. }) = index {
-            let entries = match entries {
-                1 => "1 entry".to_owned(),
-                entries => format!("{entries} entries"),
-            };
+            let entries = if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") };
             let _ = write!(text, "; index generation {generation} of {} lists {entries}", output::utc(time));
         }
         if self.index_not_written {
@@ -341,6 +339,7 @@ impl RunSummary {
             Some(IndexMode::Update) => {
                 "the name exists, and the key opens the beginning; not checked further"
             }
+            Some(IndexMode::Sync(_)) => "an earlier run made them of these files",
             _ => "the name exists; not checked",
         };
         let count = output::count;

@@ -361,7 +361,7 @@ fn two_at_once_and_what_cannot_be_synchronized() {
             .says(&["sealed/.cipherloom/index/lock: another process is using the tree's index"]);
     }
     lock.unlock().unwrap();
-    place.run("sync tree s3://bucket/prefix --key key.json").expect(2).says(&["from a folder to a folder"]);
+    place.run("sync s3://bucket/prefix sealed --key key.json").expect(2).says(&["sync needs a folder"]);
     place.run("sync tree/three sealed --key key.json").expect(2).says(&["needs a folder"]);
     place.run("sync tree tree/sealed --key key.json").expect(2).says(&["inside"]);
     fs::write(place.at("raw"), [7; 32]).unwrap();

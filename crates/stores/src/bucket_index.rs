@@ -31,7 +31,7 @@ impl Place {
     #[must_use]
     pub fn index(&self) -> Option<Arc<dyn IndexStore>> {
         let Kind::Bucket { bucket, .. } = &self.0 else { return None };
-        Some(Arc::new(BucketIndex { bucket: Arc::clone(bucket), versions: Mutex::default() }))
+        Some(Arc::new(BucketIndex::of(bucket)))
     }
 
     /// Whether the tree at this place of a store has an index, as far as that can be seen without its key. Always false for a
@@ -63,13 +63,17 @@ struct Version {
 }
 
 #[derive(Debug)]
-struct BucketIndex {
+pub(crate) struct BucketIndex {
     bucket: Arc<Bucket>,
     /// What was found last, by path; `None`: nothing was there.
     versions: Mutex<HashMap<String, Option<Version>>>,
 }
 
 impl BucketIndex {
+    pub(crate) fn of(bucket: &Arc<Bucket>) -> BucketIndex {
+        BucketIndex { bucket: Arc::clone(bucket), versions: Mutex::default() }
+    }
+
     /// Asks for an object, and remembers its version.
     async fn get(&self, path: &str, head: bool) -> Result<Option<GetResult>, Error> {
         let key = self.bucket.key(path)?;
@@ -137,7 +141,7 @@ impl IndexStore for BucketIndex {
         let found = lock(&self.versions).get(path).cloned().flatten();
         let (condition, generation) = match found {
             None => (Condition::Create, None),
-            Some(Version { e_tag, generation }) => (Condition::Replace(e_tag), generation),
+            Some(Version { e_tag, generation, .. }) => (Condition::Replace(e_tag), generation),
         };
         match runtime()?.block_on(self.put(path, bytes, condition, generation)) {
             Err(Error::SourceChanged | Error::OutputExists) => Err(IndexFault::Overtaken.into()),

@@ -36,7 +36,7 @@ use std::sync::Arc;
 const SHORT: u64 = 16 << 10;
 
 /// Requests for objects that are known by name at once; and how many of these are looked at one by one. More are listed.
-const LOOKS: usize = 64;
+pub(crate) const LOOKS: usize = 64;
 const FEW: usize = 1_000;
 
 /// What the tasks of a run are to do for an index.
@@ -152,6 +152,47 @@ impl Inventory {
     }
 }
 
+/// What takes the tasks' notes, on the thread that began the run.
+pub(crate) trait Notes {
+    /// Notes what a task found out.
+    fn note(&mut self, entry: u32, noted: Noted);
+
+    /// Whether an object is reported at the end, when it is known where else the index lists its stream.
+    fn holds_back(&self, _object: &Object, _ended: &Result<Ended, Error>) -> bool {
+        false
+    }
+}
+
+/// A synchronization's.
+impl Notes for &Indexing<'_> {
+    fn note(&mut self, entry: u32, noted: Noted) {
+        if let Noted::Seen(seen) = noted {
+            self.add(entry, Some(seen));
+        }
+    }
+}
+
+/// Of a run that need not use an index.
+impl Notes for Option<IndexRun<'_>> {
+    fn note(&mut self, entry: u32, noted: Noted) {
+        match (self, noted) {
+            (Some(run), Noted::Seen(seen)) => run.indexing.add(entry, Some(seen)),
+            (Some(run), Noted::Other(identity)) => drop(run.others.insert(entry, identity)),
+            (None, _) => {}
+        }
+    }
+
+    fn holds_back(&self, object: &Object, ended: &Result<Ended, Error>) -> bool {
+        match (self, ended, object.entry) {
+            (Some(run), Err(Error::Index(IndexFault::Replaced { .. })), Some(entry)) => {
+                run.indexing.hold(entry);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 /// An index in use. Only the thread that began the run has it.
 pub(crate) struct IndexRun<'r> {
     indexing: Indexing<'r>,
@@ -174,25 +215,6 @@ impl<'r> IndexRun<'r> {
     /// What the tasks do for it.
     pub(crate) fn duty(&self) -> Duty {
         self.indexing.expectations().map_or(Duty::Note, Duty::Compare)
-    }
-
-    /// Notes what a task found out.
-    pub(crate) fn note(&mut self, entry: u32, noted: Noted) {
-        match noted {
-            Noted::Seen(seen) => self.indexing.add(entry, Some(seen)),
-            Noted::Other(identity) => drop(self.others.insert(entry, identity)),
-        }
-    }
-
-    /// Whether an object is reported at the end, when it is known where else the index lists its stream.
-    pub(crate) fn holds_back(&self, object: &Object, ended: &Result<Ended, Error>) -> bool {
-        match (ended, object.entry) {
-            (Err(Error::Index(IndexFault::Replaced { .. })), Some(entry)) => {
-                self.indexing.hold(entry);
-                true
-            }
-            _ => false,
-        }
     }
 
     /// Writes the index, or reports how the tree differs from it; `None` if that failed, which is reported.
@@ -238,7 +260,7 @@ fn tree(place: &Place, listing: &mut Listing) -> Result<Tree, Error> {
 }
 
 /// The first and the last bytes of an object. `begin`: how many of its first ones; they are given too.
-async fn read_ends(
+pub(crate) async fn read_ends(
     inventory: &Inventory,
     object: &Object,
     begin: u64,
@@ -281,17 +303,18 @@ impl Context {
         compared
     }
 
-    /// Has the output of an object listed; `made`: its ends, if this run has written it.
+    /// Has the output of an object listed; `made` and `e_tag`: its ends and version, if this run has written it.
     pub(crate) async fn note_output(
         &self,
         object: &Object,
         ended: Ended,
         made: &StreamEnds,
+        e_tag: Option<&str>,
         bound: &[u8],
     ) -> Result<(), Error> {
         let (Some(Duty::Note), Some(format)) = (&self.duty, self.job.work.sealing()) else { return Ok(()) };
         let seen = match ended {
-            Ended::Done(_) => Seen::made(made, format)?,
+            Ended::Done(_) => Seen::made(made, format)?.map(|seen| seen.in_version(e_tag)),
             Ended::Skipped => Some(self.find_output(object, bound).await?),
         };
         if let Some(seen) = seen {
@@ -337,7 +360,9 @@ impl Context {
             let begin = &begin[..begin.len().min(usize::try_from(wanted).unwrap_or(usize::MAX))];
             Seen::open(&format, &bound, begin, &ends, attributes)
         };
-        self.ciphers.run(open).await
+        let (seen, plaintext_len) = self.ciphers.run(open).await?;
+        // Both of its ends were read in this version.
+        Ok((seen.in_version(object.e_tag.as_deref()), plaintext_len))
     }
 }
 

@@ -264,33 +264,45 @@ impl Inventory {
     /// The files of a tree.
     #[must_use]
     pub fn of_tree(mut tree: Tree) -> Inventory {
-        let mut unlisted = std::mem::take(&mut tree.unlisted);
-        let mut objects = Vec::with_capacity(tree.entries.len());
+        let unlisted = std::mem::take(&mut tree.unlisted);
+        let mut inventory = Inventory::of_files(&tree);
+        if let Some(listing) = Arc::get_mut(&mut inventory.listing) {
+            listing.unlisted.splice(0..0, unlisted);
+            listing.tree = Some(Arc::new(tree));
+        }
+        inventory
+    }
+
+    /// The same of a tree that others use too.
+    pub(crate) fn of_shared_tree(tree: &Arc<Tree>) -> Inventory {
+        let mut inventory = Inventory::of_files(tree);
+        if let Some(listing) = Arc::get_mut(&mut inventory.listing) {
+            listing.tree = Some(Arc::clone(tree));
+        }
+        inventory
+    }
+
+    /// The names and sizes of a tree's files, which cannot be read through this.
+    pub(crate) fn of_files(tree: &Tree) -> Inventory {
+        let mut listing = Listing {
+            is_single: tree.is_single_file,
+            passed_over: tree.passed_over,
+            links: tree.links.len() as u64,
+            ..Listing::default()
+        };
         for (index, entry) in tree.entries.iter().enumerate() {
             let path = tree.relative_path(entry);
             match relative_text(&path) {
                 Some(path) => {
-                    let entry_index = u32::try_from(index).ok();
-                    objects.push(Object {
-                        path,
-                        size: entry.size(),
-                        e_tag: version(entry),
-                        entry: entry_index,
-                    });
+                    let object = Object::new(path, entry.size(), version(entry));
+                    listing.objects.push(Object { entry: u32::try_from(index).ok(), ..object });
                 }
-                None => unlisted.push(Unlisted { path: tree.root.join(path), error: not_utf8("the name") }),
+                None => listing
+                    .unlisted
+                    .push(Unlisted { path: tree.root.join(path), error: not_utf8("the name") }),
             }
         }
-        let listing = Listing {
-            objects,
-            is_single: tree.is_single_file,
-            passed_over: tree.passed_over,
-            links: tree.links.len() as u64,
-            unlisted,
-            tree: None,
-        };
-        let place = Place(Kind::Folder(tree.root.clone()));
-        Inventory::known(place, Listing { tree: Some(Arc::new(tree)), ..listing })
+        Inventory::known(Place(Kind::Folder(tree.root.clone())), listing)
     }
 }
 

@@ -35,7 +35,8 @@
 //! - [`Inventory`]: what there is at a place. A bucket is listed while the run goes on; [`Inventory::survey`] counts it, and
 //!   [`Inventory::list_all`] gives its [`Object`]s, which may be divided among machines.
 //! - [`StoreJob`]: what to do, where the outputs go, and how much at once ([`Limits`]). [`StoreJob::run`] does it;
-//!   [`StoreJob::foresee`] says what it would do; [`StoreJob::read_single`] and [`StoreJob::write_single`] move one object
+//!   [`StoreJob::foresee`] says what it would do; [`StoreJob::sync`] brings a bucket and its index up to date with a folder;
+//!   [`StoreJob::read_single`] and [`StoreJob::write_single`] move one object
 //!   to or from a stream of unknown length.
 //!
 //! ```text
@@ -68,6 +69,7 @@ mod sieve;
 mod single;
 mod sink;
 mod source;
+mod sync;
 mod upload;
 mod wire;
 

@@ -46,17 +46,23 @@ pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<E
     let target = target(context, object)?;
     let is_large = object.size > context.limits.part as u64;
     let bound = bound_path(&context.job, &object.path)?;
+    if let Some(ended) = context.find_made(object, &bound).await? {
+        return Ok(ended);
+    }
     let mut made = StreamEnds::default();
-    let settled = match target.look(is_large).await? {
-        Some(settled) => settled,
-        None if is_large => large(context, object, &target, &bound, &mut made).await?,
-        None => small(context, object, &target, &bound, &mut made).await?,
+    let settled = match target.look(is_large).await {
+        Ok(Some(settled)) => Ok(settled),
+        Ok(None) if is_large => large(context, object, &target, &bound, &mut made).await,
+        Ok(None) => small(context, object, &target, &bound, &mut made).await,
+        Err(error) => Err(error),
     };
-    let ended = match settled {
-        Settled::Ended(ended) => ended,
-        Settled::Claimed(stored) => confirm::claimed(context, object, stored, &bound).await?,
+    let settled = settled.map_err(|error| context.explain_replaced(error))?;
+    let (ended, e_tag) = match settled {
+        Settled::Ended(ended) => (ended, None),
+        Settled::Written { bytes, e_tag } => (Ended::Done(bytes), e_tag),
+        Settled::Claimed(stored) => (confirm::claimed(context, object, stored, &bound).await?, None),
     };
-    context.note_output(object, ended, &made, &bound).await?;
+    context.note_output(object, ended, &made, e_tag.as_deref(), &bound).await?;
     Ok(ended)
 }
 
@@ -69,6 +75,7 @@ pub(crate) async fn foresee(context: &Context, object: &Object) -> Result<Ended,
             confirm::check_len(&context.job.work, object, &stored).map(|()| Ended::Skipped)
         }
         Some(Settled::Ended(ended)) => Ok(ended),
+        Some(Settled::Written { bytes, .. }) => Ok(Ended::Done(bytes)),
     }
 }
 
@@ -89,7 +96,9 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
             })
         }
         Some(Kind::Bucket { bucket, .. }) => {
+            let replaced = context.replaced.as_ref().map(|replaced| replaced.condition(&relative));
             let condition = match (&object.e_tag, if_exists) {
+                _ if let Some(condition) = replaced.transpose()? => condition,
                 (Some(e_tag), IfExists::Overwrite) if context.is_in_place => {
                     Condition::Replace(e_tag.clone())
                 }
@@ -107,7 +116,7 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
                 key: bucket.key(&relative)?,
                 origin,
                 condition,
-                if_exists,
+                if_exists: if context.replaced.is_some() { IfExists::Fail } else { if_exists },
             })
         }
     }
@@ -138,12 +147,13 @@ async fn small(
     let output = if matches!(context.job.work, Work::Copy) {
         bytes
     } else {
-        let (job, bound) = (Arc::clone(&context.job), bound.to_owned());
+        let (job, bound, mark) = (Arc::clone(&context.job), bound.to_owned(), context.mark(object));
         let (len, output) = context
             .ciphers
             .run(move |workspace| {
                 let work = &job.work;
-                let pieces = Pieces::begin(work, &bound, bytes.len() as u64, &bytes, workspace)?;
+                let (len, mark) = (bytes.len() as u64, mark.as_ref());
+                let pieces = Pieces::begin_marked(work, &bound, len, &bytes, mark, workspace)?;
                 let all = 0..pieces.segments();
                 let wanted = pieces.source_range(&all);
                 let output =
@@ -206,8 +216,10 @@ pub(crate) async fn begin(
     head: Bytes,
     bound: Vec<u8>,
 ) -> Result<Arc<Pieces>, Error> {
-    let (job, size) = (Arc::clone(&context.job), object.size);
-    let begin = move |workspace: &mut _| Pieces::begin(&job.work, &bound, size, &head, workspace);
+    let (job, size, mark) = (Arc::clone(&context.job), object.size, context.mark(object));
+    let begin = move |workspace: &mut _| {
+        Pieces::begin_marked(&job.work, &bound, size, &head, mark.as_ref(), workspace)
+    };
     context.ciphers.run(begin).await.map(Arc::new)
 }
 

@@ -1,6 +1,6 @@
 //! A run: the objects of a place, many in flight. Tasks send events; only the calling thread invokes the observer.
 
-use crate::indexing::{Duty, IndexRun, Noted};
+use crate::indexing::{Duty, IndexRun, Noted, Notes};
 use crate::inventory::{Inventory, Object, Survey, address};
 use crate::job::{Limits, StoreJob, output_path};
 use crate::names::Names;
@@ -9,6 +9,7 @@ use crate::pages::{AHEAD, Found};
 use crate::place::{Kind, Place};
 use crate::runtime::{Ciphers, Stop, runtime};
 use crate::sink::Touched;
+use crate::sync::Replaced;
 use cipherloom::{
     Error, IfExists, Observer, Report,
     error::{IndexFault, LocationFault},
@@ -50,6 +51,8 @@ pub(crate) struct Context {
     pub(crate) touched: Arc<Touched>,
     /// What is done for the index of the encrypted tree.
     pub(crate) duty: Option<Duty>,
+    /// What the outputs of a synchronization replace.
+    pub(crate) replaced: Option<Replaced>,
     memory: Arc<Semaphore>,
     shares: u32,
     events: UnboundedSender<TaskEvent>,
@@ -89,6 +92,7 @@ impl Context {
             names: Names::default(),
             touched: Arc::default(),
             duty: None,
+            replaced: None,
             memory: Arc::new(Semaphore::new(shares as usize)),
             shares,
             events,
@@ -172,7 +176,7 @@ impl StoreJob {
         let mut index = IndexRun::begin(inventory, job, &tally)?;
         context.duty = index.as_ref().map(IndexRun::duty);
         let notes = context.notes();
-        process_all(context, inventory, events, &tally, index.as_mut())?;
+        process_all(context, inventory, events, &tally, Object::clone, &mut index)?;
         // A source that is empty, as where its disk is not mounted, replaces no index with one that lists nothing.
         let is_empty = notes && inventory.found().0 == 0 && tally.report(0).failed == 0;
         let index = index
@@ -199,7 +203,7 @@ impl StoreJob {
         context.is_foreseen = true;
         let objects = Objects { inventory, job: self };
         let tally = Tally::new(&objects, observer);
-        let survey = process_all(context, inventory, events, &tally, None)?;
+        let survey = process_all(context, inventory, events, &tally, Object::clone, &mut None)?;
         Ok((tally.report(inventory.found().0), survey))
     }
 
@@ -268,13 +272,15 @@ impl StoreJob {
     }
 }
 
-/// Starts the tasks and handles their events until the last has ended. Gives what was done.
-fn process_all(
+/// Starts the tasks and handles their events until the last has ended. Gives what was done. `key`: an object as the tally knows
+/// it.
+pub(crate) fn process_all<K: Send>(
     context: Context,
     inventory: &Inventory,
     mut events: UnboundedReceiver<TaskEvent>,
-    tally: &Tally<'_, Object>,
-    mut index: Option<&mut IndexRun<'_>>,
+    tally: &Tally<'_, K>,
+    key: impl Fn(&Object) -> K,
+    notes: &mut impl Notes,
 ) -> Result<Survey, Error> {
     let mut done = Survey::default();
     let fail_unlisted = |done: &mut Survey, unlisted: &Unlisted| {
@@ -303,16 +309,12 @@ fn process_all(
                 if matches!(ended, Ok(Ended::Done(_))) {
                     done.count(&object, &limits);
                 }
-                if !index.as_ref().is_some_and(|index| index.holds_back(&object, &ended)) {
-                    tally.end_entry(object, ended);
+                if !notes.holds_back(&object, &ended) {
+                    tally.end_entry(key(&object), ended);
                 }
                 drop(turn);
             }
-            Ok(Some(TaskEvent::Noted(entry, noted))) => {
-                if let Some(index) = &mut index {
-                    index.note(entry, noted);
-                }
-            }
+            Ok(Some(TaskEvent::Noted(entry, noted))) => notes.note(entry, noted),
             Ok(Some(TaskEvent::Unlisted(unlisted))) => fail_unlisted(&mut done, &unlisted),
             Ok(Some(TaskEvent::Panicked(panic))) => resume_unwind(panic),
             Err(Error::Stopped) => is_stopped = true,

@@ -8,12 +8,12 @@ use crate::upload::Upload;
 use bytes::Bytes;
 use cipherloom::{
     Error, IfExists,
-    internal::{Draft, Ended, engine::lock},
+    internal::{Draft, Ended, engine::lock, location::Scheme},
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use object_store::path::Path as Key;
-use object_store::{PutMode, PutOptions, UpdateVersion};
+use object_store::{ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -103,7 +103,8 @@ impl Target {
     /// Writes a whole output. Where it replaces what was read, `generation` is that one's, if the store gave it: Google
     /// Cloud Storage compares nothing else when it writes.
     pub(crate) async fn put(&self, bytes: Bytes, generation: Option<String>) -> Result<Settled, Error> {
-        let done = Settled::Ended(Ended::Done(bytes.len() as u64));
+        let len = bytes.len() as u64;
+        let done = Settled::Ended(Ended::Done(len));
         match self {
             Target::Nowhere => Ok(done),
             Target::File { .. } => {
@@ -116,7 +117,13 @@ impl Target {
                     Condition::Create => PutMode::Create,
                     Condition::Overwrite => PutMode::Overwrite,
                     Condition::Replace(e_tag) => {
-                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag.clone()), version: generation })
+                        let version = match generation {
+                            None if bucket.scheme == Scheme::Gcs => {
+                                self.generation(bucket, key, e_tag).await?
+                            }
+                            generation => generation,
+                        };
+                        PutMode::Update(UpdateVersion { e_tag: Some(e_tag.clone()), version })
                     }
                 };
                 let options = PutOptions { mode, attributes: origin.attributes(), ..PutOptions::default() };
@@ -124,7 +131,10 @@ impl Target {
                 loop {
                     tries += 1;
                     let sent = ask(bucket.store.put_opts(key, bytes.clone().into(), options.clone())).await;
-                    let Err(refusal) = sent else { return Ok(done) };
+                    let refusal = match sent {
+                        Ok(sent) => return Ok(Settled::Written { bytes: len, e_tag: sent.e_tag }),
+                        Err(refusal) => refusal,
+                    };
                     let found = existing::look(bucket, key).await.ok().flatten();
                     let is_race = found.is_none() && refusal.is_condition() && tries < TRIES;
                     if !is_race {
@@ -132,6 +142,17 @@ impl Target {
                     }
                 }
             }
+        }
+    }
+
+    /// The number of a version in Google Cloud Storage, which a listing does not have.
+    async fn generation(&self, bucket: &Bucket, key: &Key, e_tag: &str) -> Result<Option<String>, Error> {
+        match ask(bucket.store.head(key)).await {
+            Ok(found) if found.e_tag.as_deref().map(existing::version) == Some(existing::version(e_tag)) => {
+                Ok(found.version)
+            }
+            Err(refusal) if !refusal.is_missing() => Err(refusal.of("write the output")),
+            Ok(_) | Err(_) => Err(Error::OutputExists),
         }
     }
 
@@ -143,7 +164,12 @@ impl Target {
         };
         match (found, condition) {
             (Some(found), _) if found.is_ours(origin) => Ok(done),
-            (_, Condition::Replace(_)) if refusal.is_condition() => Err(Error::SourceChanged),
+            (_, Condition::Replace(_)) if refusal.is_condition() || refusal.is_missing() => {
+                Err(match if_exists {
+                    IfExists::Fail => Error::OutputExists,
+                    IfExists::Skip | IfExists::Overwrite => Error::SourceChanged,
+                })
+            }
             (Some(found), Condition::Create) if refusal.is_condition() => found.judge(origin, *if_exists),
             _ => Err(refusal.of("write the output")),
         }
@@ -215,7 +241,10 @@ impl Sink {
                 touched.iter().for_each(|touched| touched.note(relative));
             }
             (Way::Object(mut upload), target @ Target::Object { bucket, key, .. }) => {
-                let Err(refusal) = upload.complete().await else { return Ok(done) };
+                let refusal = match upload.complete().await {
+                    Ok(e_tag) => return Ok(Settled::Written { bytes: self.len, e_tag }),
+                    Err(refusal) => refusal,
+                };
                 let found = existing::look(bucket, key).await.ok().flatten();
                 let settled = target.settle(refusal, found, done);
                 if !matches!(settled, Ok(Settled::Ended(Ended::Done(_)))) {

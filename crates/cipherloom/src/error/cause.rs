@@ -108,7 +108,7 @@ impl Error {
         match self.without_path() {
             Error::Io { action, .. } => ABOUT_OUTPUT.contains(action),
             Error::OutputExists
-            | Error::Index(IndexFault::Foreign)
+            | Error::Index(IndexFault::Foreign | IndexFault::WrittenMeanwhile | IndexFault::InTheWay)
             | Error::LinkInDestination
             | Error::NamesNotAtomic
             | Error::DestinationRefused { .. } => true,

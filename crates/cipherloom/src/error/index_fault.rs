@@ -117,6 +117,12 @@ pub enum IndexFault {
     /// A file that is not under a key of the keyset, or no file, has an output's name, and the index does not list it.
     #[error("not replaced: the index does not list it, and no key opens it")]
     Foreign,
+    /// In a store, an object that a run was to create, replace or remove is not the one that it listed any more.
+    #[error("left as it is: another run has written or removed it since this one listed the store")]
+    WrittenMeanwhile,
+    /// The index lists a file where an output would need a folder, or the other way round.
+    #[error("not written: the index lists something else in its place")]
+    InTheWay,
     /// The index lists a file, folder or link that is not there.
     #[error("missing: the index lists it")]
     Missing,
@@ -181,6 +187,8 @@ impl IndexFault {
             | IndexFault::NotAnAnchor
             | IndexFault::EmptySource
             | IndexFault::Foreign
+            | IndexFault::WrittenMeanwhile
+            | IndexFault::InTheWay
             | IndexFault::Missing
             | IndexFault::Extra { of: None } => false,
         }

@@ -7,6 +7,8 @@
 //! key       HKDF(the main key's hash, main key, no salt, info = label)
 //! ```
 //!
+//! A synchronization to an object store hashes the state of the source in place of a predecessor (`pipeline/sync/store.rs`).
+//!
 //! A run that finds such a stream where it expects the predecessor knows that a holder of the key made it of that one. Nobody
 //! else can give a stream another header, since its segments' keys are derived from the salt.
 

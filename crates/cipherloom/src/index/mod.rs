@@ -32,8 +32,8 @@ mod tests;
 mod writer;
 
 pub(crate) use anchor::Anchor;
-pub use entry::StreamIdentity;
 pub(crate) use entry::{ContentDigest, IndexEntry, IndexFile, IndexKind, ancestors, split};
+pub use entry::{ObjectVersion, StreamIdentity};
 pub use folder::has_index;
 pub(crate) use hidden::{HiddenName, folder_path, is_hidden_folder};
 pub(crate) use name_lists::{has_name_lists, is_name_list, read_name_lists};

@@ -78,10 +78,17 @@ impl IndexFiles {
     pub(super) fn for_writing(place: IndexPlace<'_>) -> Result<IndexFiles, Error> {
         match place {
             IndexPlace::Folder(tree) => IndexFolder::for_writing(tree).map(IndexFiles::Folder),
-            IndexPlace::Store(store) => {
+            IndexPlace::Store(store) => Ok(IndexFiles::Store(Arc::clone(store))),
+        }
+    }
+
+    /// To be called before the root is read that a generation is to follow.
+    pub(super) fn begin_generation(&self) -> Result<(), Error> {
+        match self {
+            IndexFiles::Folder(_) => Ok(()),
+            IndexFiles::Store(store) => {
                 // Its version is the condition for replacing it, and that of the root must not be older.
-                store.look(PREVIOUS).map_err(|error| error.at(&store.address(PREVIOUS)))?;
-                Ok(IndexFiles::Store(Arc::clone(store)))
+                store.look(PREVIOUS).map(drop).map_err(|error| error.at(&store.address(PREVIOUS)))
             }
         }
     }

@@ -75,6 +75,7 @@ impl IndexWriter {
         anchor: Option<&Path>,
     ) -> Result<IndexWriter, Error> {
         let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
+        files.begin_generation()?;
         let mut is_same_key = true;
         let open = |format| Index::newest(Arc::clone(&files), format);
         let (previous, replaces_unopened) = match (open(format), replacing) {
@@ -97,8 +98,8 @@ impl IndexWriter {
         // Keys of two keysets may have one identifier.
         let is_usable = |part: &&PartReference| is_same_key && part.key_id == key_id;
         let known = parts.filter(is_usable).map(|part| (part.content, *part)).collect();
-        let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id });
         let hides_names = previous.as_ref().is_some_and(|(index, _)| index.root().hides_names);
+        let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id, hides_names });
         let names = hides_names.then(NameLists::new);
         Ok(IndexWriter {
             files,
@@ -140,6 +141,7 @@ impl IndexWriter {
             }
             None if hides_names => {
                 self.names = Some(NameLists::new());
+                self.set_suffix(b"");
                 if rebuilds { Ok(self) } else { self.go_on(b"") }
             }
             _ => Ok(self),
@@ -153,7 +155,8 @@ impl IndexWriter {
 
     /// What names have behind those of their plaintexts, unless entries say otherwise. To be called before the first entry.
     pub(crate) fn set_suffix(&mut self, suffix: &[u8]) {
-        self.builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id: self.key_id });
+        let (suffix, hides_names) = (suffix.to_owned(), self.names.is_some());
+        self.builder = PartBuilder::new(Defaults { suffix, key_id: self.key_id, hides_names });
     }
 
     /// Adds an entry. They come in the index's order.
@@ -172,11 +175,19 @@ impl IndexWriter {
     }
 
     /// Writes this generation and begins the next one. No other process gets the lock in between. `suffix`: that of its parts.
+    ///
+    /// # Errors
+    /// [`IndexFault::Overtaken`] in a store, if another run has written one in between.
     pub(crate) fn go_on(self, suffix: &[u8]) -> Result<IndexWriter, Error> {
         let (files, format) = (Arc::clone(&self.files), self.format.clone());
         let anchor = self.anchor.as_ref().map(|anchor| anchor.path().to_owned());
-        self.finish()?;
-        IndexWriter::begin_in(files, &format, suffix, Replacing::Opened, anchor.as_deref())
+        let written = self.finish()?;
+        let next =
+            IndexWriter::begin_in(Arc::clone(&files), &format, suffix, Replacing::Opened, anchor.as_deref())?;
+        match next.previous().map(Index::root) {
+            Some(root) if *root == written => Ok(next),
+            _ => Err(Error::from(IndexFault::Overtaken).at(&files.path(ROOT))),
+        }
     }
 
     /// Leaves the generation before in force, if there is one, and has the anchor remember it.

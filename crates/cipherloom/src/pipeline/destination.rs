@@ -97,6 +97,8 @@ pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error>
     }
     match &job.destination {
         None => Ok(()),
+        // An address, which no file system has.
+        Some(_) if job.index.as_ref().is_some_and(|index| index.store.is_some()) => Ok(()),
         Some(_) if is_in_place(tree, job) => Ok(()),
         Some(destination) if tree.is_single_file => refuse_same_file(tree, job, destination),
         Some(destination) if tree.is_several => refuse_nesting_of_several(tree, destination),

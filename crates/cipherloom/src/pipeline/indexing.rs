@@ -16,7 +16,7 @@ mod writing;
 pub use checking::Expectations;
 pub use hidden::reveal;
 pub(super) use hidden::{output_folders, refuse_other_names};
-pub(super) use items::{Item, Items, Place, bytes_of};
+pub(super) use items::{Item, Items, Place, bytes_of, folders_with_files};
 pub use listing::{find_damaged_copies, list_index, list_indexed_files, select_indexed_files};
 pub(super) use round::{Edits, Round, stream_key};
 pub use streams::{Seen, StreamEnds};

@@ -41,7 +41,7 @@ pub use key_file::{replace_key_file, write_key_file};
 pub use other_key::find_other_key_by;
 pub use pieces::{Pieces, Workspace};
 pub use single::translate_stream;
-pub use sync::sync;
+pub use sync::{ListedStream, StoredItem, SyncStore, state_mark, sync, sync_to_store};
 pub use tally::{Ended, Entries, Tally};
 pub use to_file::translate_to_file;
 

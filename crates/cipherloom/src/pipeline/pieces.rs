@@ -63,6 +63,21 @@ impl Pieces {
         head: &[u8],
         workspace: &mut Workspace,
     ) -> Result<Pieces, Error> {
+        Pieces::begin_marked(work, associated_data, source_len, head, None, workspace)
+    }
+
+    /// The same; the header of an encrypted output shows to those who have its key that it has this mark, if there is one.
+    ///
+    /// # Errors
+    /// As [`Pieces::begin`].
+    pub fn begin_marked(
+        work: &Work,
+        associated_data: &[u8],
+        source_len: u64,
+        head: &[u8],
+        mark: Option<&[u8; 32]>,
+        workspace: &mut Workspace,
+    ) -> Result<Pieces, Error> {
         if work.sealing().is_some_and(|format| format.is_chained()) {
             return Err(Error::Chained);
         }
@@ -70,7 +85,7 @@ impl Pieces {
         let scratch_len = if work.opening().is_some() { head.len() } else { 0 };
         let scratch = workspace.0.second.first(scratch_len)?;
         let translation =
-            Translation::begin(work, RUN_LEN, source_len, associated_data, None, head, scratch)?;
+            Translation::begin(work, RUN_LEN, source_len, associated_data, mark, head, scratch)?;
         Ok(Pieces { translation })
     }
 

@@ -46,18 +46,19 @@ pub struct IndexArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A file is unchanged if its size and time are those that the index of DST lists. Outputs of renamed
-files are renamed, unless --bind-path is given. Give that in every run or in none.
+files are renamed, but not in a store, nor with --bind-path. Give that in every run or in none.
 What is gone from SRC stays in DST without --delete.
 
 Examples:
   cipherloom sync books sealed --key key.json
   cipherloom sync books sealed --key key.json --delete --dry-run -v        what would be done
-  cipherloom sync books sealed --key key.json --delete --anchor anchor.json")]
+  cipherloom sync books sealed --key key.json --delete --anchor anchor.json
+  cipherloom sync books s3://library/sealed --key key.json                 to a bucket")]
 pub struct SyncArguments {
     /// The folder to encrypt
     #[arg(value_name = "SRC")]
     pub source: PathBuf,
-    /// The encrypted folder; its index is made if there is none
+    /// The encrypted folder, or its address in an object store; its index is made if there is none
     #[arg(value_name = "DST")]
     pub destination: PathBuf,
     /// Remove from DST what the index lists and SRC has no longer. Nothing is removed if a part of SRC cannot be listed, or what

@@ -79,7 +79,9 @@ impl<'t> Items<'t> {
             Some(IndexMode::Update | IndexMode::Rebuild { .. } | IndexMode::Sync(_)) => (true, false, true),
         };
         if has_folders {
-            let needed = is_unique.then(|| folders_with_files(tree));
+            // A synchronization leaves out those without files itself.
+            let is_sync = matches!(mode, Some(IndexMode::Sync(_)));
+            let needed = (is_unique && !is_sync).then(|| folders_with_files(tree));
             let is_needed = |folder: &u32| match &needed {
                 Some(needed) => needed.contains(&*tree.directories[*folder as usize].path),
                 None => true,
@@ -163,7 +165,7 @@ impl Iterator for Items<'_> {
 }
 
 /// The folders below which there are files.
-fn folders_with_files(tree: &Tree) -> HashSet<&Path> {
+pub(in crate::pipeline) fn folders_with_files(tree: &Tree) -> HashSet<&Path> {
     let mut folders = HashSet::new();
     let with_files: HashSet<u32> = tree.entries.runs().map(|(_, folder)| folder).collect();
     for folder in with_files {

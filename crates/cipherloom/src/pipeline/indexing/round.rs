@@ -25,6 +25,8 @@ use zeroize::Zeroizing;
 pub(in crate::pipeline) struct Round<'r> {
     /// By entry, whether the index lists none of this name.
     pub(in crate::pipeline) is_unlisted: &'r [bool],
+    /// By entry, whether its output in a store is still the version that the index lists.
+    pub(in crate::pipeline) has_listed_version: &'r [bool],
     /// By entry, the digest of its content; empty if none was computed.
     pub(in crate::pipeline) digests: &'r [Option<ContentDigest>],
 }
@@ -56,6 +58,18 @@ impl<'r> Indexing<'r> {
         Ok(Indexing { tree, job, root, purpose, seen, held, round: Some(round), names })
     }
 
+    /// Whether the index lists nothing of the name of a synchronization's entry.
+    #[must_use]
+    pub fn is_unlisted(&self, entry: u32) -> bool {
+        self.round.as_ref().is_some_and(|round| round.is_unlisted[entry as usize])
+    }
+
+    /// Whether the output of a synchronization's entry in a store is still the version that the index lists.
+    #[must_use]
+    pub fn has_listed_version(&self, entry: u32) -> bool {
+        self.round.as_ref().is_some_and(|round| round.has_listed_version[entry as usize])
+    }
+
     /// Whether the output of an entry was written.
     pub(in crate::pipeline) fn is_written(&self, entry: u32) -> bool {
         self.seen[entry as usize].get().is_some()
@@ -69,8 +83,7 @@ impl<'r> Indexing<'r> {
         name: &OsStr,
         bound: &[u8],
     ) -> Result<(), Error> {
-        let Some(round) = &self.round else { return Ok(()) };
-        if !round.is_unlisted[entry as usize] {
+        if !self.is_unlisted(entry) {
             return Ok(());
         }
         let below = &self.tree.directories[self.tree.entries.get(entry).directory() as usize].path;
@@ -85,7 +98,7 @@ impl<'r> Indexing<'r> {
     /// it returns puts the generation in force.
     pub(in crate::pipeline) fn list_round(
         self,
-        outputs: &OutputTree,
+        outputs: Option<&OutputTree>,
         tally: &Tally<'_, u32>,
         edits: Edits,
     ) -> Result<IndexWriter, Error> {
@@ -96,7 +109,6 @@ impl<'r> Indexing<'r> {
         let digests = round.map_or(&[][..], |round| round.digests);
         let items = Items::sorted(tree, job, Place::Output);
         let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
-        let outputs = Some(outputs);
         let written =
             Written { tree, job, root, outputs, seen: &seen, digests, names: &names, report: &report };
         write(*writer, items, &written, edits)

@@ -1,12 +1,13 @@
 //! Compares a source with the index of its encrypted tree, and the index with the outputs, without changing anything.
 //!
-//! A file is unchanged if its size and time are those of the index, and its output has the length and time that the index says.
-//! An output with another time is looked into. Where in doubt, a file is encrypted again.
+//! A file is unchanged if its size and time are those of the index, and its output has the length and time that the index says
+//! (in a store: its length and version). Any other output is looked into. Where in doubt, a file is encrypted again.
 
 mod doubtful;
+mod renames;
 
 use super::content::digest_of;
-use super::outputs::Lookup;
+use super::outputs::{Lookup, Outputs};
 use super::removal::Obstacles;
 use super::twins::twins;
 use super::{Sync, output_path};
@@ -36,6 +37,8 @@ pub(super) struct Comparison {
     pub(super) renames: Vec<Kept>,
     /// Files of which the permissions alone have changed.
     pub(super) modes: Vec<Kept>,
+    /// Unchanged files whose objects are the listed streams in another version than the index knows.
+    pub(super) learned: Vec<Kept>,
     pub(super) gone: Vec<Gone>,
     pub(super) obstacles: Obstacles,
     /// Folders that hold entries which the source's listing was not to find.
@@ -47,6 +50,8 @@ pub(super) struct Comparison {
 pub(super) struct Due {
     pub(super) entry: u32,
     pub(super) action: Action,
+    /// Whether its output in a store is still the version that the index lists.
+    pub(super) has_listed_version: bool,
     /// The digest of its content, if that is compared.
     pub(super) digest: Option<ContentDigest>,
 }
@@ -76,17 +81,22 @@ impl Comparison {
     /// # Errors
     /// If the index cannot be read; [`Error::Stopped`].
     pub(super) fn of(sync: &Sync<'_>, index: Option<&Index>) -> Result<Comparison, Error> {
+        if let Some(store) = sync.store() {
+            store.list(sync.observer)?;
+        }
         let mut comparing = Comparing {
             sync,
             source: Lookup::of(&sync.tree.root),
-            outputs: Lookup::of(sync.root),
+            outputs: Outputs::of(sync),
             passed_over: HashSet::new(),
             has_listed_file: false,
             result: Comparison::default(),
+            unsure: Vec::new(),
             doubtful: Vec::new(),
             twins: twins(sync),
         };
         comparing.compare_listings(index)?;
+        comparing.open_unsure()?;
         comparing.decide_doubtful(index)?;
         comparing.find_renames()?;
         comparing.refuse_other_source()?;
@@ -113,12 +123,14 @@ impl Comparison {
 struct Comparing<'s> {
     sync: &'s Sync<'s>,
     source: Lookup,
-    outputs: Lookup,
+    outputs: Outputs<'s>,
     /// What the index lists where the source has a link or special file that the listing passes over.
     passed_over: HashSet<Vec<u8>>,
     /// Whether the source has something of the name of a listed file.
     has_listed_file: bool,
     result: Comparison,
+    /// Files that have not changed, and whose outputs are not seen to be the listed ones before they are opened.
+    unsure: Vec<Kept>,
     /// Files whose size and time have not changed, and of which more is to be known.
     doubtful: Vec<Kept>,
     /// Entries whose outputs the destination cannot tell apart, each with another one of these.
@@ -129,7 +141,12 @@ impl Comparing<'_> {
     /// Goes through both listings, which have the same order.
     fn compare_listings(&mut self, index: Option<&Index>) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let mut items = Items::sorted(tree, job, Place::Output).peekable();
+        let is_listed = |item: &Item| match item {
+            Item::Folder(folder) => self.sync.lists_folder(*folder),
+            Item::File(_) | Item::Link(_) => true,
+        };
+        let items = Items::sorted(tree, job, Place::Output);
+        let mut items = items.filter(|(item, _)| is_listed(item)).peekable();
         for listed in index.map(Index::entries).into_iter().flatten() {
             self.sync.check_stopped()?;
             let listed = listed?;
@@ -154,21 +171,21 @@ impl Comparing<'_> {
 
     fn add_new(&mut self, item: Item) {
         match item {
-            Item::File(entry) => self.add_due(entry, Action::New),
+            Item::File(entry) => self.add_due(entry, Action::New, false),
             Item::Folder(folder) => self.result.folders.push(folder),
             Item::Link(_) if self.sync.job.links == Links::Skip => {}
             Item::Link(link) => self.result.links.push((link, Action::New)),
         }
     }
 
-    fn add_due(&mut self, entry: u32, action: Action) {
+    fn add_due(&mut self, entry: u32, action: Action, has_listed_version: bool) {
         match self.twins.get(&entry) {
             Some(twin) => {
                 let name = self.sync.tree.entries.get(*twin).name();
                 let collision = Error::NameCollision { other: name.to_string_lossy().into_owned() };
                 self.sync.fail(&output_path(self.sync.tree, self.sync.job, entry), &collision);
             }
-            None => self.result.due.push(Due { entry, action, digest: None }),
+            None => self.result.due.push(Due { entry, action, has_listed_version, digest: None }),
         }
     }
 
@@ -182,8 +199,9 @@ impl Comparing<'_> {
                 let attributes = &tree.directories[folder as usize].attributes;
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
                 let has_mode = self.has_mode(&path, attributes.mode());
-                let is_there =
-                    job.hides_names() || self.outputs.look(&path).is_some_and(|found| found.is_folder);
+                let is_there = self.sync.store().is_some()
+                    || job.hides_names()
+                    || self.outputs.look(&path).is_some_and(|found| found.is_folder);
                 if !(is_same && has_mode && is_there) {
                     self.result.folders.push(folder);
                 }
@@ -223,27 +241,40 @@ impl Comparing<'_> {
         let modified = attributes.moment();
         let is_other = listed.plaintext != self.sync.job.plaintext_path(&path);
         if is_other || found.size() != listed.size || modified.is_none() || modified != listed.modified {
-            return self.add_due(entry, Action::Changed);
+            return self.add_due(entry, Action::Changed, self.outputs.has_version(&path, &listed));
         }
         // A key that was disabled opens it no longer.
         if !self.sync.format.has_key(listed.key_id) {
-            return self.add_due(entry, Action::Restored);
+            return self.add_due(entry, Action::Restored, self.outputs.has_version(&path, &listed));
         }
-        let hidden = listed.name.map(|name| bytes_of(&name.path()));
-        let looks_listed = self.outputs.look(hidden.as_ref().unwrap_or(&path)).is_some_and(|output| {
-            // With a hidden name, it has the time at which it was written.
-            let has_time = hidden.is_some() || output.modified == listed.modified;
-            output.is_file && output.len == listed.ciphertext_len && has_time
-        });
-        if !(looks_listed || self.sync.is_listed_stream(&path, &listed)) {
-            return self.add_due(entry, Action::Restored);
+        let looks_listed = self.outputs.looks_listed(&path, &listed);
+        let kept = Kept { entry, path, listed };
+        if looks_listed { self.meet_content(kept) } else { self.unsure.push(kept) }
+    }
+
+    /// Decides about files whose outputs are to be opened first.
+    fn open_unsure(&mut self) -> Result<(), Error> {
+        let unsure = std::mem::take(&mut self.unsure);
+        let verdicts = self.sync.are_listed_streams(&unsure)?;
+        for (kept, is_listed) in unsure.into_iter().zip(verdicts) {
+            if is_listed {
+                self.meet_content(kept)
+            } else {
+                self.add_due(kept.entry, Action::Restored, false)
+            }
         }
+        Ok(())
+    }
+
+    /// A file with the size and time that the index lists, and with its output.
+    fn meet_content(&mut self, kept: Kept) {
+        let Kept { entry, path, listed } = &kept;
+        let inode = self.sync.tree.entries.get(*entry).attributes().inode;
         let checksum = self.sync.options.checksum;
         if checksum && listed.digest.is_none() {
-            return self.add_due(entry, Action::Changed);
+            return self.add_due(*entry, Action::Changed, self.outputs.has_version(path, listed));
         }
-        let has_other_inode = listed.inode.is_some() && attributes.inode != listed.inode;
-        let kept = Kept { entry, path, listed };
+        let has_other_inode = listed.inode.is_some() && inode != listed.inode;
         if checksum || has_other_inode {
             self.doubtful.push(kept);
         } else {
@@ -252,15 +283,22 @@ impl Comparing<'_> {
     }
 
     /// A file that is the one that the index lists.
-    fn settle(&mut self, kept: Kept) {
+    fn settle(&mut self, mut kept: Kept) {
+        // Its object is known to be the listed stream, in whatever version.
+        let version = self.outputs.version(&kept.path);
+        let is_learned = version.is_some() && version != kept.listed.version;
+        kept.listed.version = version.or(kept.listed.version);
         let found = self.sync.tree.entries.get(kept.entry).attributes().mode();
         if found == kept.listed.mode && self.has_mode(&kept.path, found) {
             self.result.unchanged += 1;
-        } else if self.sync.is_listed_stream(&kept.path, &kept.listed) {
+            if is_learned {
+                self.result.learned.push(kept);
+            }
+        } else if self.sync.store().is_some() || self.sync.is_listed_stream(&kept.path, &kept.listed) {
             self.result.modes.push(kept);
         } else {
             // It cannot be opened to be given others.
-            self.add_due(kept.entry, Action::Changed);
+            self.add_due(kept.entry, Action::Changed, false);
         }
     }
 
@@ -301,66 +339,6 @@ impl Comparing<'_> {
         }
         let is_in_the_way = self.result.obstacles.block(&listed.path);
         self.result.gone.push(Gone { path: listed.path, kind: listed.kind, is_in_the_way });
-        Ok(())
-    }
-
-    /// Finds new files that were files of other names before, and whose outputs can be renamed: paths are not bound, and the
-    /// output is the listed one and opens without its path.
-    fn find_renames(&mut self) -> Result<(), Error> {
-        let Sync { tree, job, root, .. } = *self.sync;
-        let mut known: HashMap<State, Option<usize>> = HashMap::new();
-        for (at, gone) in self.result.gone.iter().enumerate() {
-            if let IndexKind::File(file) = &gone.kind
-                && let Some(inode) = file.inode
-            {
-                known
-                    .entry((inode, file.size, file.modified))
-                    .and_modify(|at| *at = None)
-                    .or_insert(Some(at));
-            }
-        }
-        if known.is_empty() || job.bind_path {
-            return Ok(());
-        }
-        let mut taken = HashSet::new();
-        let mut due = std::mem::take(&mut self.result.due);
-        due.retain(|due| {
-            let entry = tree.entries.get(due.entry);
-            let attributes = entry.attributes();
-            let inode = attributes.inode.filter(|_| !attributes.has_other_names);
-            // A time of whole seconds may be that of another file, which got the inode of one that was removed.
-            let modified = attributes.moment().filter(|(_, nanoseconds)| *nanoseconds != 0);
-            let state = inode.zip(modified).map(|(inode, modified)| (inode, entry.size(), Some(modified)));
-            let Some(at) =
-                state.filter(|_| due.action == Action::New).and_then(|state| known.remove(&state)?)
-            else {
-                return true;
-            };
-            let (gone, new_path) = (&self.result.gone[at], output_path(tree, job, due.entry));
-            let IndexKind::File(listed) = &gone.kind else { return true };
-            // One without a digest counts as changed, as everywhere.
-            let has_content = !self.sync.options.checksum
-                || (listed.digest.is_some()
-                    && digest_of(self.sync, due.entry, listed.key_id).ok() == listed.digest);
-            let has_new_name = self.sync.is_listed_stream(&new_path, listed);
-            let is_free = has_new_name
-                || (self.outputs.look(&new_path).is_none()
-                    && self.outputs.has_same_device(&gone.path, &new_path));
-            let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
-            let from = if has_new_name { &new_path } else { &gone.path };
-            let is_unbound = || job.hides_names() || self.sync.opens_without_path(root, from);
-            let is_blocked = self.result.obstacles.block(&new_path);
-            if is_blocked || !(has_content && is_free && is_there && is_unbound()) {
-                return true;
-            }
-            let kept = Kept { entry: due.entry, path: gone.path.clone(), listed: listed.clone() };
-            taken.insert(at);
-            self.result.renames.push(kept);
-            false
-        });
-        self.result.due = due;
-        let mut at = 0..;
-        self.result.gone.retain(|_| !taken.contains(&at.next().expect("endless")));
         Ok(())
     }
 

@@ -16,25 +16,28 @@ mod outputs;
 mod removal;
 mod rounds;
 mod settled;
+mod store;
 mod subset;
 #[cfg(test)]
 mod tests;
 mod twins;
 
+pub use store::{ListedStream, StoredItem, SyncStore, state_mark};
+
 use super::destination;
-use super::indexing::{StreamEnds, bytes_of, refuse_other_names, report_of};
-use super::job::{IndexUse, Job, SyncOptions};
+use super::indexing::{StreamEnds, bytes_of, folders_with_files, refuse_other_names, report_of};
+use super::job::{IndexUse, Job, Links, SyncOptions};
 use super::tally::Tally;
 use super::worker::TreeEntries;
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{IfExists, open_file_below};
 use crate::format::Format;
-use crate::index::{Anchor, Index, IndexFile, path_of};
+use crate::index::{Anchor, Index, IndexFile, IndexPlace, path_of};
 use crate::machine::Machine;
 use crate::report::{Action, Event, Observer, Outcome, Report, SyncReport};
 use crate::tree::Tree;
-use comparison::Comparison;
+use comparison::{Comparison, Kept};
 use rounds::Rounds;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -46,16 +49,26 @@ struct Sync<'s> {
     tree: &'s Tree,
     job: &'s Job,
     options: SyncOptions,
-    /// The encrypted tree.
+    /// The encrypted tree, as a path or address.
     root: &'s Path,
+    destination: Destination<'s>,
     format: &'s Format,
     anchor: Option<&'s Path>,
-    machine: &'s Machine,
+    /// By folder of the source, whether the index lists it; `None`: all are listed.
+    lists_folder: Option<Vec<bool>>,
     threads: Option<NonZeroUsize>,
     observer: &'s dyn Observer,
     /// For what is no entry of a round.
     tally: &'s Tally<'s, u32>,
     counts: Mutex<SyncReport>,
+}
+
+/// Where the encrypted tree is.
+#[derive(Clone, Copy)]
+enum Destination<'s> {
+    /// In a folder. Rounds are planned for this machine.
+    Folder(&'s Machine),
+    Store(&'s dyn SyncStore),
 }
 
 /// Carries out a job of [`IndexMode::Sync`](super::IndexMode::Sync) for `tree`. Each round is planned for `machine`. A run that is
@@ -67,6 +80,31 @@ pub fn sync(
     tree: &Tree,
     job: &Job,
     machine: &Machine,
+    threads: Option<NonZeroUsize>,
+    observer: &dyn Observer,
+) -> Result<Report, Error> {
+    synchronize(tree, job, Destination::Folder(machine), threads, observer)
+}
+
+/// The same for an encrypted tree in an object store, which also has the job's index. Permissions and links mean nothing there.
+///
+/// # Errors
+/// As [`sync`]; [`Error::Store`].
+pub fn sync_to_store(
+    tree: &Tree,
+    job: &Job,
+    store: &dyn SyncStore,
+    threads: Option<NonZeroUsize>,
+    observer: &dyn Observer,
+) -> Result<Report, Error> {
+    let job = Job { links: Links::Skip, preserve_modes: false, ..job.clone() };
+    synchronize(tree, &job, Destination::Store(store), threads, observer)
+}
+
+fn synchronize(
+    tree: &Tree,
+    job: &Job,
+    destination: Destination<'_>,
     threads: Option<NonZeroUsize>,
     observer: &dyn Observer,
 ) -> Result<Report, Error> {
@@ -95,9 +133,24 @@ pub fn sync(
         tally.fail_other(&unlisted.path, None, &unlisted.error);
     }
     let anchor = job.index.as_ref().and_then(|IndexUse { anchor, .. }| anchor.as_deref());
-    let counts = Mutex::default();
-    let run =
-        Sync { tree, job, options, root, format, anchor, machine, threads, observer, tally: &tally, counts };
+    let lists_folder = matches!(destination, Destination::Store(_)).then(|| {
+        let needed = folders_with_files(tree);
+        tree.directories.iter().map(|folder| needed.contains(&*folder.path)).collect()
+    });
+    let run = Sync {
+        tree,
+        job,
+        options,
+        root,
+        destination,
+        format,
+        anchor,
+        lists_folder,
+        threads,
+        observer,
+        tally: &tally,
+        counts: Mutex::default(),
+    };
     let mut report = if options.dry_run { run.foresee()? } else { Rounds::carry_out(&run)? };
     report.add(&tally.report(0));
     let counts = run.counts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -107,7 +160,8 @@ pub fn sync(
 impl Sync<'_> {
     /// Reports what would be done.
     fn foresee(&self) -> Result<Report, Error> {
-        let index = if self.root.is_dir() { Index::open(self.root, self.format)? } else { None };
+        let is_there = self.store().is_some() || self.root.is_dir();
+        let index = if is_there { Index::open(self.index_place(), self.format)? } else { None };
         if let Some(anchor) = self.anchor {
             Anchor::read(anchor)?.check(index.as_ref())?;
         }
@@ -133,6 +187,23 @@ impl Sync<'_> {
         }
         let index = index.map(|index| report_of(index.root()));
         Ok(Report { index, ..Report::default() })
+    }
+
+    /// The object store that has the encrypted tree, if one does.
+    fn store(&self) -> Option<&dyn SyncStore> {
+        match self.destination {
+            Destination::Folder(_) => None,
+            Destination::Store(store) => Some(store),
+        }
+    }
+
+    fn index_place(&self) -> IndexPlace<'_> {
+        self.job.index.as_ref().map_or(self.root.into(), |index| index.place(self.root))
+    }
+
+    /// Whether the index lists a folder of the source: that of a store has none without files.
+    fn lists_folder(&self, folder: u32) -> bool {
+        self.lists_folder.as_ref().is_none_or(|lists| lists[folder as usize])
     }
 
     /// Whether what is gone is removed: what could not be listed may be there.
@@ -175,7 +246,7 @@ impl Sync<'_> {
     fn fail(&self, path: &[u8], error: &Error) {
         let (source, output) = self.paths(path);
         match error {
-            Error::Index(_) => self.tally.fail_other(&output, None, error),
+            Error::Index(_) | Error::Store { .. } => self.tally.fail_other(&output, None, error),
             _ => self.tally.fail_other(&source, Some(&output), error),
         }
     }
@@ -198,6 +269,17 @@ impl Sync<'_> {
         check().unwrap_or(false)
     }
 
+    /// The same of several files.
+    fn are_listed_streams(&self, files: &[Kept]) -> Result<Vec<bool>, Error> {
+        let Some(store) = self.store() else {
+            let check =
+                |kept: &Kept| self.check_stopped().map(|()| self.is_listed_stream(&kept.path, &kept.listed));
+            return files.iter().map(check).collect();
+        };
+        let streams: Vec<_> = files.iter().map(|kept| listed_stream(&kept.path, &kept.listed)).collect();
+        store.check(&streams, self.observer)
+    }
+
     /// Whether a key opens the file at `path` below `root` as a stream that binds no path.
     fn opens_without_path(&self, root: &Path, path: &[u8]) -> bool {
         let opened = path_of(path)
@@ -216,6 +298,10 @@ impl Sync<'_> {
     fn check_stopped(&self) -> Result<(), Error> {
         if self.observer.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
+}
+
+fn listed_stream<'p>(path: &'p [u8], listed: &IndexFile) -> ListedStream<'p> {
+    ListedStream { path, len: listed.ciphertext_len, identity: listed.identity }
 }
 
 /// Where an entry's output is, with `/` between names.

@@ -1,12 +1,82 @@
 //! What bears the names in a tree: looked at folder by folder, through no link.
 
 use super::comparison::ancestors;
+use super::{StoredItem, Sync, SyncStore};
 use crate::files::{Looked, Target};
-use crate::index::{path_of, split};
+use crate::index::{IndexFile, ObjectVersion, path_of, split};
+use crate::pipeline::indexing::bytes_of;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// A source or an encrypted tree.
+/// An encrypted tree.
+pub(super) enum Outputs<'s> {
+    Folder(Lookup),
+    Store(&'s dyn SyncStore),
+}
+
+impl<'s> Outputs<'s> {
+    pub(super) fn of(sync: &'s Sync<'_>) -> Outputs<'s> {
+        sync.store().map_or_else(|| Outputs::Folder(Lookup::of(sync.root)), Outputs::Store)
+    }
+
+    /// What is at this path; `None` if nothing is, or it cannot be looked at.
+    pub(super) fn look(&mut self, path: &[u8]) -> Option<Looked> {
+        let item = match self {
+            Outputs::Folder(lookup) => return lookup.look(path),
+            Outputs::Store(store) => store.look(path)?,
+        };
+        let (is_file, len) = match item {
+            StoredItem::Object { len, .. } => (true, len),
+            StoredItem::Prefix => (false, 0),
+        };
+        let is_folder = !is_file;
+        Some(Looked { is_file, is_folder, is_link: false, device: 0, mode: 0, len, modified: None })
+    }
+
+    /// Whether an output is as the index lists it, as far as that shows without opening it.
+    pub(super) fn looks_listed(&mut self, path: &[u8], listed: &IndexFile) -> bool {
+        match self {
+            Outputs::Folder(lookup) => {
+                let hidden = listed.name.map(|name| bytes_of(&name.path()));
+                lookup.look(hidden.as_deref().unwrap_or(path)).is_some_and(|output| {
+                    // With a hidden name, it has the time at which it was written.
+                    let has_time = hidden.is_some() || output.modified == listed.modified;
+                    output.is_file && output.len == listed.ciphertext_len && has_time
+                })
+            }
+            Outputs::Store(_) => {
+                let has_len = |output: Looked| output.is_file && output.len == listed.ciphertext_len;
+                self.has_version(path, listed) && self.look(path).is_some_and(has_len)
+            }
+        }
+    }
+
+    /// Which version a store has at this path, if there is an object.
+    pub(super) fn version(&self, path: &[u8]) -> Option<ObjectVersion> {
+        match self {
+            Outputs::Store(store) => match store.look(path)? {
+                StoredItem::Object { version, .. } => version,
+                StoredItem::Prefix => None,
+            },
+            Outputs::Folder(_) => None,
+        }
+    }
+
+    /// Whether an output in a store is the version that the index lists.
+    pub(super) fn has_version(&self, path: &[u8], listed: &IndexFile) -> bool {
+        listed.version.is_some() && self.version(path) == listed.version
+    }
+
+    /// Whether an output at one of these paths can get the other as its name.
+    pub(super) fn can_rename(&mut self, from: &[u8], to: &[u8]) -> bool {
+        match self {
+            Outputs::Folder(lookup) => lookup.has_same_device(from, to),
+            Outputs::Store(_) => false,
+        }
+    }
+}
+
+/// A source or an encrypted tree in a folder.
 pub(super) struct Lookup {
     /// `None` if it is not there.
     root: Option<Target>,
@@ -32,7 +102,7 @@ impl Lookup {
     }
 
     /// Whether a file system can give a file at one of these paths the other as its name.
-    pub(super) fn has_same_device(&mut self, one: &[u8], other: &[u8]) -> bool {
+    fn has_same_device(&mut self, one: &[u8], other: &[u8]) -> bool {
         self.device(one) == self.device(other)
     }
 

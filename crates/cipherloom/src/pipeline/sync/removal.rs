@@ -2,7 +2,7 @@
 
 use super::comparison::{Gone, ancestors};
 use super::twins::{ignores_case, lower_case};
-use super::{Sync, output_path};
+use super::{Sync, SyncStore, listed_stream, output_path};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{Ending, Opened, Source, Target};
@@ -49,13 +49,28 @@ pub(super) fn remove(
     holds: &mut HashSet<Vec<u8>>,
     dropped: &mut HashSet<Vec<u8>>,
 ) {
-    let mut removal = match Target::root(sync.root) {
-        Ok(root) => Removal { sync, root, opened: Vec::new(), by_lower_case: None },
-        Err(error) => return sync.fail(b"", &error),
-    };
+    let mut folder = None;
+    let mut objects = Vec::new().into_iter();
+    match sync.store() {
+        Some(store) => objects = remove_objects(sync, store, &gone).into_iter(),
+        None => match Target::root(sync.root) {
+            Ok(root) => folder = Some(Removal { sync, root, opened: Vec::new(), by_lower_case: None }),
+            Err(error) => return sync.fail(b"", &error),
+        },
+    }
     // The index has parents before their children.
     for Gone { path, kind, .. } in gone.into_iter().rev() {
-        match removal.remove(&path, &kind, holds) {
+        let removed = match &mut folder {
+            Some(removal) => removal.remove(&path, &kind, holds),
+            None => match objects.next() {
+                Some(_) if matches!(kind, IndexKind::Folder { .. }) && holds.contains(&path) => {
+                    Ok(Removed::Holds)
+                }
+                Some(removed) => removed,
+                None => Ok(Removed::Holds),
+            },
+        };
+        match removed {
             Ok(Removed::Yes) => {
                 sync.done(Action::Removed, None, &path);
                 dropped.insert(path);
@@ -63,14 +78,39 @@ pub(super) fn remove(
             Ok(Removed::Renamed) => {
                 dropped.insert(path);
             }
-            Ok(Removed::Holds) => crate::engine::lock(&sync.counts).gone += 1,
+            Ok(Removed::Holds) => {
+                holds.extend(ancestors(&path).map(<[u8]>::to_vec));
+                crate::engine::lock(&sync.counts).gone += 1;
+            }
             Err(error) => {
                 holds.extend(ancestors(&path).map(<[u8]>::to_vec));
                 sync.fail(&path, &error);
             }
         }
     }
-    removal.close();
+    if let Some(removal) = folder {
+        removal.close();
+    }
+}
+
+/// Removes the files among these from an object store. Returns what became of each of `gone`, the last one first.
+fn remove_objects(sync: &Sync<'_>, store: &dyn SyncStore, gone: &[Gone]) -> Vec<Result<Removed, Error>> {
+    let streams = gone.iter().rev().filter_map(|gone| match &gone.kind {
+        IndexKind::File(listed) => Some(listed_stream(&gone.path, listed)),
+        IndexKind::Folder { .. } | IndexKind::Link { .. } => None,
+    });
+    let streams: Vec<_> = streams.collect();
+    let mut removed = store.remove(&streams, sync.observer).into_iter();
+    let of_each = gone.iter().rev().map(|gone| match gone.kind {
+        IndexKind::File(_) => match removed.next() {
+            Some(Ok(())) => Ok(Removed::Yes),
+            Some(Err(error)) if !matches!(error, Error::Stopped) => Err(error),
+            Some(Err(_)) | None => Ok(Removed::Holds),
+        },
+        // A store has neither.
+        IndexKind::Folder { .. } | IndexKind::Link { .. } => Ok(Removed::Yes),
+    });
+    of_each.collect()
 }
 
 struct Removal<'r> {

@@ -3,9 +3,10 @@
 use super::comparison::{Comparison, Due, Gone, Kept};
 use super::removal::remove;
 use super::subset::{Folders, Subset};
-use super::{Sync, output_path};
+use super::{Destination, Sync, output_path};
 use crate::Error;
 use crate::engine::{Workers, lock};
+use crate::error::IndexFault;
 use crate::index::{FOLDER, IndexEntry, IndexWriter, Replacing};
 use crate::pipeline::destination::{self, MadeRoot};
 use crate::pipeline::indexing::{Edits, Indexing, Round, bytes_of, output_folders, read_link, report_of};
@@ -23,7 +24,8 @@ const ROUND_BYTES: u64 = 16 << 30;
 /// Rounds over what a comparison found.
 pub(super) struct Rounds<'s> {
     sync: &'s Sync<'s>,
-    made: MadeRoot,
+    /// The folder of the encrypted tree; `None` for one in a store.
+    made: Option<MadeRoot>,
     folders: Folders,
     report: Report,
 }
@@ -38,10 +40,9 @@ struct Last {
 impl<'s> Rounds<'s> {
     pub(super) fn carry_out(sync: &'s Sync<'s>) -> Result<Report, Error> {
         let Sync { tree, job, root, format, anchor, .. } = *sync;
-        let missing = || Error::internal("a synchronization without a destination");
-        let made = MadeRoot::of(tree, job)?.ok_or_else(missing)?;
+        let made = if sync.store().is_some() { None } else { MadeRoot::of(tree, job)? };
         let suffix = job.suffix.as_encoded_bytes();
-        let writer = IndexWriter::begin(root, format, suffix, Replacing::Opened, anchor)?;
+        let writer = IndexWriter::begin(sync.index_place(), format, suffix, Replacing::Opened, anchor)?;
         let writer = writer.with_hidden_names(job.hides_names(), false)?;
         let comparison = match Comparison::of(sync, writer.previous()) {
             Err(Error::Stopped) => return Ok(Report::default()),
@@ -68,8 +69,8 @@ impl<'s> Rounds<'s> {
 
     fn run(&mut self, comparison: Comparison, mut writer: IndexWriter) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let Comparison { due, links, renames, modes, gone, obstacles, holds_excluded: mut holds, .. } =
-            comparison;
+        let Comparison { due, links, renames, modes, gone, obstacles, learned, .. } = comparison;
+        let mut holds = comparison.holds_excluded;
         let deletes = self.sync.deletes();
         let (in_the_way, gone): (Vec<Gone>, Vec<Gone>) =
             gone.into_iter().filter(|_| deletes).partition(|gone| gone.is_in_the_way);
@@ -83,18 +84,44 @@ impl<'s> Rounds<'s> {
             Some(_) if obstacles.is_empty() => {}
             _ => rounds.push_back((&[], !obstacles.is_empty())),
         }
-        if !renames.is_empty() && matches!(rounds.front(), Some((_, true))) {
-            // What is renamed may be in the way.
+        // In a store, nothing is removed before a generation of this run is in force: of two runs that began before it, the other
+        // one gets none, and removes nothing.
+        let waits = self.sync.store().is_some() && !(gone.is_empty() && in_the_way.is_empty());
+        if waits && (!gone.is_empty() || rounds.is_empty()) {
+            rounds.push_back((&[], !obstacles.is_empty()));
+        }
+        let is_first_blocked = matches!(rounds.front(), Some((_, true)));
+        // What is renamed may be in the way.
+        if (!renames.is_empty() && is_first_blocked) || (waits && (is_first_blocked || rounds.len() < 2)) {
             rounds.push_front((&[], false));
         }
         let mut first = Some((renames, modes));
         let mut in_the_way = Some(in_the_way);
         let mut last = Some(gone);
+        let mut is_free = false;
+        let relist = |kept: Kept| {
+            let path = kept.path.clone();
+            self.sync.relist(kept, path)
+        };
+        let mut learned: Vec<IndexEntry> = learned.into_iter().map(relist).collect();
         while let Some((due, is_blocked)) = rounds.pop_front() {
             let is_last = rounds.is_empty();
-            let mut edits = Edits::default();
+            let mut edits = Edits { entries: std::mem::take(&mut learned), ..Edits::default() };
             if let Some(in_the_way) = in_the_way.take_if(|_| is_blocked) {
+                let count = in_the_way.len();
                 self.remove(in_the_way, &mut holds, &mut edits, 0);
+                is_free = deletes && edits.dropped.len() == count;
+            }
+            let (mut due, mut is_blocked) = (due, is_blocked);
+            if is_blocked && !is_free && self.sync.store().is_some() {
+                // A file system refuses this by itself.
+                let fault = IndexFault::InTheWay.into();
+                // What a stop has left there is not at fault.
+                if !self.sync.observer.is_stopped() {
+                    due.iter().for_each(|due| self.sync.fail(&output_path(tree, job, due.entry), &fault));
+                }
+                due = &[];
+                is_blocked = false;
             }
             let links = if is_last { &links[..] } else { &[] };
             let touched = match is_blocked {
@@ -130,21 +157,35 @@ impl<'s> Rounds<'s> {
         mut edits: Edits,
         last: Option<Last>,
     ) -> Result<Option<IndexWriter>, Error> {
-        let (sync, tree) = (self.sync, &subset.tree);
+        let (sync, tree) = (self.sync, &*subset.tree);
         let Sync { job, root, .. } = *sync;
-        let plan = job.plan(tree, sync.machine, sync.threads);
-        let workers = Workers::new(plan.threads, sync.observer);
+        let plan = match sync.destination {
+            Destination::Folder(machine) => Some(job.plan(tree, machine, sync.threads)),
+            Destination::Store(_) => None,
+        };
+        let workers = Workers::new(plan.as_ref().map_or(1, |plan| plan.threads), sync.observer);
         let entries = subset.entries(job);
         let tally = Tally::new(&entries, &workers);
         let hidden_folders = job.hides_outputs().then(|| output_folders(&tree.root)).transpose()?;
         let folders = hidden_folders.as_ref().unwrap_or(tree);
-        let outputs = destination::prepare_below(&self.made, folders, job, &tally)?;
+        let prepare = |made| destination::prepare_below(made, folders, job, &tally);
+        let outputs = self.made.as_ref().map(prepare).transpose()?;
+        let outputs = outputs.as_ref();
         sync.rename_all(renames, &mut edits);
         sync.set_modes(modes, &mut edits);
         edits.entries.sort_by(IndexEntry::order);
-        let round = Round { is_unlisted: &subset.is_unlisted, digests: &subset.digests };
+        let round = Round {
+            is_unlisted: &subset.is_unlisted,
+            has_listed_version: &subset.has_listed_version,
+            digests: &subset.digests,
+        };
         let indexing = Indexing::for_round(tree, job, root, writer, round)?;
-        let all_ended = work_through(tree, &plan, job, Some(&outputs), Some(&indexing), &tally, &workers);
+        let all_ended = match (sync.destination, &plan) {
+            (Destination::Store(_), _) if tree.entries.is_empty() => Ok(()),
+            (Destination::Store(store), _) => store.encrypt(&subset.tree, job, &indexing, &tally),
+            (_, Some(plan)) => work_through(tree, plan, job, outputs, Some(&indexing), &tally, &workers),
+            (_, None) => Err(Error::internal("a round of a folder without a plan")),
+        };
         for (entry, action) in (0..).zip(&subset.actions) {
             if indexing.is_written(entry) {
                 sync.count(*action);
@@ -154,7 +195,7 @@ impl<'s> Rounds<'s> {
         let is_last = last.is_some() || is_stopped;
         let mut copied = 0;
         if let Some(Last { gone, mut holds }) = last.filter(|_| !is_stopped) {
-            copied = links::copy_links(tree, job, Some(&outputs), &tally);
+            copied = links::copy_links(tree, job, outputs, &tally);
             for (link, action) in (0..).zip(&subset.link_actions) {
                 let is_made = read_link(root, tree, link)
                     .is_ok_and(|found| read_link(&tree.root, tree, link).is_ok_and(|wanted| wanted == found));
@@ -166,12 +207,14 @@ impl<'s> Rounds<'s> {
             }
             self.remove(gone, &mut holds, &mut edits, tally.report(0).failed);
         }
-        let written = indexing.list_round(&outputs, &tally, edits).and_then(|writer| match is_last {
+        let written = indexing.list_round(outputs, &tally, edits).and_then(|writer| match is_last {
             true => writer.finish().map(|root| (None, Some(report_of(&root)))),
             false => writer.go_on(job.suffix.as_encoded_bytes()).map(|next| (Some(next), None)),
         });
         // Only now, since the root may become read-only.
-        destination::finish(folders, job, &outputs, &tally);
+        if let Some(outputs) = outputs {
+            destination::finish(folders, job, outputs, &tally);
+        }
         let index = written.as_ref().ok().and_then(|(_, index)| *index);
         self.report.add(&Report { links: copied, index, ..tally.report(tree.entries.len() as u64) });
         all_ended?;

@@ -77,7 +77,12 @@ impl Sync<'_> {
     /// Gives outputs the permissions of their sources. What fails is reported, and stays in the index as it is.
     pub(super) fn set_modes(&self, modes: Vec<Kept>, edits: &mut Edits) {
         for kept in modes {
-            match self.set_mode(&kept.path, kept.entry) {
+            let set = match self.store() {
+                None => self.set_mode(&kept.path, kept.entry),
+                // The index alone has them.
+                Some(_) => Ok(()),
+            };
+            match set {
                 Ok(()) => {
                     self.done(Action::Mode, Some(kept.entry), &kept.path);
                     let path = kept.path.clone();
@@ -112,7 +117,7 @@ impl Sync<'_> {
     }
 
     /// A file's entry of the index at this path, with the attributes of its source.
-    fn relist(&self, kept: Kept, path: Vec<u8>) -> IndexEntry {
+    pub(super) fn relist(&self, kept: Kept, path: Vec<u8>) -> IndexEntry {
         let attributes = self.tree.entries.get(kept.entry).attributes();
         let file = IndexFile {
             plaintext: self.job.plaintext_path(&path).to_vec(),

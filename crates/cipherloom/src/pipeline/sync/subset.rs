@@ -12,6 +12,7 @@ use crate::report::Action;
 use crate::tree::{Dropped, EntryList, Link, PassedOver, Tree};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The folders of a source.
 pub(super) struct Folders {
@@ -39,6 +40,7 @@ impl Folders {
         for path in gone.chain(comparison.renames.iter().map(|kept| &kept.path)) {
             all_touched.extend(by_path.get(&*path_of(split(path).0)?));
         }
+        all_touched.retain(|folder| sync.lists_folder(*folder));
         let mut touched = all_touched.clone();
         if !comparison.obstacles.is_empty() {
             let path = |folder: &u32| bytes_of(&directories[*folder as usize].path);
@@ -50,11 +52,13 @@ impl Folders {
 
 /// A part of a source.
 pub(super) struct Subset {
-    pub(super) tree: Tree,
+    pub(super) tree: Arc<Tree>,
     /// By entry, why it is encrypted.
     pub(super) actions: Vec<Action>,
     /// By entry, whether the index lists none of its name.
     pub(super) is_unlisted: Vec<bool>,
+    /// By entry, whether its output in a store is still the version that the index lists.
+    pub(super) has_listed_version: Vec<bool>,
     /// By entry, the digest of its content, if it is compared.
     pub(super) digests: Vec<Option<ContentDigest>>,
     /// By link, why it is made.
@@ -107,9 +111,10 @@ impl Subset {
             is_several: false,
         };
         Subset {
-            tree,
+            tree: Arc::new(tree),
             actions: due.iter().map(|due| due.action).collect(),
             is_unlisted: due.iter().map(|due| due.action == Action::New).collect(),
+            has_listed_version: due.iter().map(|due| due.has_listed_version).collect(),
             digests: due.iter().map(|due| due.digest).collect(),
             link_actions: links.iter().map(|(_, action)| *action).collect(),
         }

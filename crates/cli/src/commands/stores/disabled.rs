@@ -5,7 +5,7 @@ use crate::commands::sources::Source;
 use crate::commands::transform::Run;
 use crate::exit_code::{ExitCode, usage};
 use crate::report::Printer;
-use cipherloom::internal::{IndexStore, Job, Selection, location::SourceKind};
+use cipherloom::internal::{IndexStore, Job, Selection, Tree, location::SourceKind};
 use cipherloom::{Error, Format, Observer, Report};
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -22,6 +22,10 @@ impl<'f> From<&'f Found> for SourceKind<'f> {
 }
 
 impl Found {
+    pub fn sync(&self, _tree: &Tree, _observer: &dyn Observer) -> Result<Report, Error> {
+        match *self {}
+    }
+
     pub fn write_single(&self, _source: &mut dyn Read, _observer: &dyn Observer) -> Result<Report, Error> {
         match *self {}
     }

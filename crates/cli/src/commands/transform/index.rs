@@ -122,6 +122,7 @@ impl Run<'_> {
             (Source::Tree(_), None | Some(Location::Path(_)), _) => true,
             // The outputs make the encrypted tree.
             (_, Some(Location::Store(_)), IndexMode::Update) => true,
+            (Source::Tree(_), Some(Location::Store(_)), IndexMode::Sync(_)) => true,
             (Source::Tree(_), Some(Location::Store(_)), _) => false,
             (Source::Listing(_), _, IndexMode::Update | IndexMode::Carry | IndexMode::Sync(_)) => false,
             (Source::Listing(_), ..) => true,

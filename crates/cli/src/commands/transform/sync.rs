@@ -1,24 +1,24 @@
-//! `cipherloom sync`: brings an encrypted folder up to date with its source.
+//! `cipherloom sync`: brings an encrypted folder, or one in a store, up to date with its source.
 
 use super::Run;
 use crate::arguments::{IfExistsArguments, OutputArguments, SyncArguments, TreeArguments};
 use crate::commands::key_places::Secrets;
 use crate::commands::sources::{self, Source};
+use crate::commands::stores;
 use crate::exit_code::{self, ExitCode, usage};
 use crate::output::at;
 use crate::report::{Printer, RunSummary, Style};
 use crate::{device, keys};
-use cipherloom::IfExists;
+use cipherloom::internal::location::Location;
 use cipherloom::internal::{IndexMode, SyncOptions, Work};
+use cipherloom::{IfExists, Links};
 
 pub fn sync(arguments: &SyncArguments) -> anyhow::Result<ExitCode> {
     let SyncArguments { source, destination, include, exclude, anchor, format: options, common, .. } =
         arguments;
     let SyncArguments { delete, checksum, dry_run, .. } = *arguments;
-    for place in [source, destination] {
-        if sources::is_store(place) {
-            return Err(usage(at(place, "sync is from a folder to a folder"), "stores have no index yet"));
-        }
+    if sources::is_store(source) {
+        return Err(usage(at(source, "sync needs a folder"), "`cipherloom encrypt` reads from stores"));
     }
     let tree = TreeArguments {
         sources: vec![source.clone()],
@@ -40,6 +40,9 @@ pub fn sync(arguments: &SyncArguments) -> anyhow::Result<ExitCode> {
     if !matches!(&run.source, Source::Tree(tree) if !tree.is_single_file) {
         return Err(usage(at(source, "sync needs a folder"), "`cipherloom encrypt` takes single files"));
     }
+    if sources::is_store(destination) && arguments.links != Links::Skip {
+        return Err(usage("a store has no links", "leave --links copy out"));
+    }
     let format = keys::format(options, device::engine(&run.machine))?;
     let secrets = Secrets::of(options, &[]);
     secrets.warn_of_places(&tree, &output);
@@ -57,14 +60,18 @@ impl Run<'_> {
     fn synchronize(self) -> anyhow::Result<ExitCode> {
         let about = self.output_path();
         let Source::Tree(tree) = &self.source else { return Err(super::not_a_folder()) };
-        let job = &self.job;
+        let (job, threads) = (&self.job, self.common.machine.threads);
         // With --delete, there is another error for a source that is empty as a whole.
         let deletes = job.sync_options().is_some_and(|options| options.delete);
         let is_refused_later = deletes && tree.passed_over.excluded == 0 && tree.directories.len() == 1;
         if super::is_empty(tree, job) && !is_refused_later {
             self.refuse_nothing(&tree.root, tree.passed_over.excluded)?;
         }
-        cipherloom::internal::check(tree, job).map_err(|error| error.at(&about))?;
+        let is_in_store = self.folder.as_ref().is_some_and(Location::is_store);
+        let stored = is_in_store.then(|| stores::open(&self, job.clone())).transpose()?;
+        if stored.is_none() {
+            cipherloom::internal::check(tree, job).map_err(|error| error.at(&about))?;
+        }
         let printer = match self.dry_run {
             true => Printer::for_dry_run(self.style(), self.style() != Style::Plain),
             false => Printer::new(self.style(), false),
@@ -74,8 +81,11 @@ impl Run<'_> {
             &|| (tree.entries.len() as u64, tree.total_bytes(), true),
             String::new,
             |observer| {
-                cipherloom::internal::sync(tree, job, &self.machine, self.common.machine.threads, observer)
-                    .map_err(|error| error.at(&about))
+                let report = match &stored {
+                    Some(stored) => stored.sync(tree, observer),
+                    None => cipherloom::internal::sync(tree, job, &self.machine, threads, observer),
+                };
+                report.map_err(|error| error.at(&about))
             },
             |report| RunSummary::of_tree(report, tree, job),
         )?;
