@@ -50,7 +50,7 @@ pub(crate) fn hint(error: &Error) -> Option<Hint> {
         NamesNotAtomic => "choose if_exists=\"overwrite\", or accept the risk with non_atomic=True",
         LinkLeavesTree { .. } => "links=\"copy-all\" makes it anyway",
         SuffixMissing { .. } => "leave suffix out, or exclude this file",
-        Index(fault) => return hint_for_index(fault),
+        Index(fault) => return hint_for_index(fault).or_else(|| common_hint(error)),
         KeyOpensNothing { .. } => "check the key, and whether paths are bound (bind_path)",
         _ => return common_hint(error),
     }))

@@ -224,6 +224,19 @@ fn check(steps: &[Step], hides_names: bool) {
             is_in_the_way |= trees.edit(edit, number);
         }
         let delete = step.delete || is_in_the_way;
+        if hides_names && is_in_the_way && !step.delete {
+            // What is listed stays, and what is in the source fails.
+            let before = trees.outputs();
+            trees.sync(step, false);
+            let after = trees.outputs();
+            assert!(
+                before.values().all(|output| after.values().any(|kept| kept == output)),
+                "{number} {before:?} {after:?}"
+            );
+            let verified = cipherloom::verify(trees.at("sealed")).key(&trees.keyset).run().unwrap();
+            assert_eq!(verified.failed, 0, "{number}");
+            trees.decrypted();
+        }
         let report = trees.sync(step, delete);
         assert_eq!(report.failed, 0, "{number} {report:?}");
         let (source, opened) = (contents(&trees.at("source")), trees.decrypted());

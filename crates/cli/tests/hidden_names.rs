@@ -1,5 +1,7 @@
 //! Encrypted folders whose names only the index knows, as a user meets them.
 
+#[path = "hidden_names/obstacles.rs"]
+mod obstacles;
 #[path = "hidden_names/recovery.rs"]
 mod recovery;
 mod sealed_tree;
@@ -132,7 +134,8 @@ fn verification_names_plaintexts() {
         let place = hidden();
         let files = places(&place);
         fs::remove_file(&files["three"]).unwrap();
-        place.run("encrypt tree/three sealed/README --key key.json").expect(0);
+        place.run("encrypt tree/three README --key key.json").expect(0);
+        fs::rename(place.at("README"), place.at("sealed/README")).unwrap();
         let ended = place.verify(more).expect(6).says(&["sealed/three: missing"]);
         ended.says(&["sealed/README: extra: the index does not list it"]);
         // Only what is looked for is missed.
@@ -181,6 +184,35 @@ fn a_run_that_was_killed_finds_what_it_wrote() {
     ended.says(&["encrypted 0 files", "3 skipped", "generation 2"]);
     place.verify("").expect(0).says(&["3 files"]);
     place.run("decrypt sealed opened --key key.json").expect(0).says(&["decrypted 3 files"]);
+    for path in ["a/one", "three"] {
+        let [source, opened] =
+            ["tree", "opened"].map(|root| fs::metadata(place.at(root).join(path)).unwrap());
+        assert_eq!(source.permissions(), opened.permissions(), "the source has its mode still");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_that_goes_on_or_re_keys_takes_no_permissions_away() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = hidden();
+    let file = places(&place)["a/one"].clone();
+    let found = [place.at("sealed"), file.parent().unwrap().to_owned(), file];
+    let set = |mode: u32| {
+        found.iter().for_each(|path| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap());
+    };
+    let modes = || found.each_ref().map(|path| fs::metadata(path).unwrap().permissions().mode() & 0o777);
+    // A program that makes backups may read them.
+    set(0o755);
+    place.run(&format!("{ENCRYPT} --if-exists skip")).expect(0);
+    assert_eq!(modes(), [0o755; 3]);
+    fs::write(place.at("tree/four"), "4").unwrap();
+    place.run("sync tree sealed --key key.json --hide-names").expect(0);
+    assert_eq!(modes(), [0o755; 3]);
+    place.run("keys add key.json --primary").expect(0);
+    place.run("rekey sealed sealed --key key.json --to key.json --if-exists overwrite").expect(0);
+    assert_eq!(modes(), [0o755; 3]);
+    place.verify("").expect(0);
 }
 
 #[test]
@@ -193,14 +225,29 @@ fn a_tree_hides_names_as_a_whole_or_not() {
         .expect(2)
         .says(&["the tree's names are hidden, unlike those that this run would give"]);
     ended.says(&["hint: "]);
-    for run in ["sync tree sealed --key key.json", "sync tree sealed --key key.json --dry-run"] {
+    place.run("encrypt tree visible --key key.json").expect(0);
+    place.run("keygen -o other.json").expect(0);
+    let all = names(&place.at("sealed"));
+    for run in [
+        "sync tree sealed --key key.json",
+        "sync tree sealed --key key.json --dry-run",
+        // Also without an index, by whatever key.
+        "encrypt tree sealed --key key.json",
+        "encrypt tree sealed --key key.json --dry-run",
+        "encrypt tree sealed --key other.json --allow-mixed-keys",
+        "encrypt tree/three sealed/README --key key.json",
+        "encrypt - sealed/README --key key.json",
+        "rekey visible sealed --key key.json --to key.json",
+    ] {
         place.run(run).expect(2).says(&["the tree's names are hidden"]);
     }
+    assert_eq!(names(&place.at("sealed")), all);
     assert_eq!(place.generation(), before);
     place.verify("").expect(0);
     let place = Place::sealed();
     let ended = place.run(&format!("{ENCRYPT} --if-exists skip")).expect(2);
     ended.says(&["the tree's names are not hidden, unlike those that this run would give"]);
+    place.run(&format!("{ENCRYPT} --dry-run")).expect(2).says(&["the tree's names are not hidden"]);
     place.verify("").expect(0);
     assert!(!place.at("sealed/00").exists());
 }
@@ -216,7 +263,12 @@ fn what_hidden_names_exclude_is_refused() {
         .run(&format!("{ENCRYPT} --links copy"))
         .expect(2)
         .says(&["links to be skipped where names are hidden"]);
-    place.run(&ENCRYPT.replace("sealed", "s3://bucket/x")).expect(2).says(&["folder"]);
+    for run in [ENCRYPT, "sync tree sealed --key key.json --hide-names"] {
+        place
+            .run(&run.replace("sealed", "s3://bucket/x"))
+            .expect(2)
+            .says(&["names are hidden in folders alone"]);
+    }
     assert!(!place.at("sealed").exists());
     let place = hidden();
     fs::write(place.at("list"), "a/one").unwrap();
@@ -224,6 +276,64 @@ fn what_hidden_names_exclude_is_refused() {
         .run("decrypt sealed opened --key key.json --files-from list")
         .expect(2)
         .says(&["its names are hidden"]);
+    for run in [
+        "decrypt sealed s3://bucket/x --key key.json",
+        "rekey sealed s3://bucket/x --key key.json --to key.json",
+    ] {
+        place
+            .run(run)
+            .expect(2)
+            .says(&["its names are hidden, and outputs of such a tree go to folders alone"]);
+    }
+}
+
+#[test]
+fn a_dry_run_finds_outputs_by_the_index() {
+    let place = Place::new();
+    let dry_run = |more: &str| place.run(&format!("{ENCRYPT} --dry-run{more} --json"));
+    let says =
+        |ended: crate::sealed_tree::Ended, words: &str| assert!(ended.out.contains(words), "{}", ended.out);
+    says(dry_run("").expect(0), "\"skipped\":0");
+    place.run(ENCRYPT).expect(0);
+    fs::write(place.at("tree/four"), "4").unwrap();
+    says(dry_run(" --if-exists skip").expect(0), "\"skipped\":3");
+    says(dry_run("").expect(3), "\"failed\":3");
+    let rekey = "rekey sealed resealed --key key.json --to key.json --if-exists skip";
+    says(place.run(&format!("{rekey} --dry-run --json")).expect(0), "\"skipped\":0");
+    place.run(rekey).expect(0);
+    says(place.run(&format!("{rekey} --dry-run --json")).expect(0), "\"skipped\":3");
+}
+
+/// The first generation lists nothing, and the lists of names are written last.
+#[test]
+#[cfg(unix)]
+fn nobody_takes_a_tree_that_is_being_made_for_another_kind() {
+    let place = hidden();
+    for index in ["sealed/.cipherloom/index", "sealed/00/.cipherloom/copy"] {
+        fs::rename(place.at(index).join("root.previous"), place.at(index).join("root")).unwrap();
+    }
+    for number in 0..=255 {
+        let _ = fs::remove_file(place.at(&format!("sealed/{number:02x}/names")));
+    }
+    let lock = fs::File::options().write(true).open(place.at("sealed/.cipherloom/index/lock")).unwrap();
+    lock.lock().unwrap();
+    for run in [
+        "decrypt sealed opened --key key.json",
+        "verify sealed --key key.json",
+        "index sealed --key key.json --replace",
+    ] {
+        place.run(run).expect(1).says(&["another process is using the tree's index"]);
+    }
+    assert!(!place.at("opened").exists());
+}
+
+#[test]
+fn a_missing_file_is_missing_though_a_folder_of_names_is_called_like_it() {
+    let place = Place::new();
+    fs::write(place.at("tree/7f"), "a file").unwrap();
+    place.run(ENCRYPT).expect(0);
+    fs::remove_file(&places(&place)["7f"]).unwrap();
+    place.verify("").expect(6).says(&["sealed/7f: missing: the index lists it"]);
 }
 
 #[test]

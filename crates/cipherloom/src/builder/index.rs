@@ -103,8 +103,8 @@ impl JobBuilder {
         self
     }
 
-    /// With [`JobBuilder::index`] or [`JobBuilder::sync`]: whether the files get random names in 256 folders, which only the index knows. All runs into a
-    /// destination hide names or none does. Excludes suffixes, bound paths and links. Default: no.
+    /// With [`JobBuilder::index`] or [`JobBuilder::sync`]: whether the files get random names in 256 folders, which only the index
+    /// knows. All runs into a destination hide names or none does. Excludes suffixes, bound paths and links. Default: no.
     ///
     /// ```
     /// # let scratch = tempfile::tempdir().unwrap();

@@ -78,6 +78,9 @@ pub enum IndexFault {
     /// One of both copies of an index is not as it should be.
     #[error("a copy of the tree's index is damaged: {0}")]
     Copy(&'static str),
+    /// The two copies of an index are of different trees, both under the key: somebody has put one of them there.
+    #[error("the two copies of the tree's index are of different trees")]
+    CopiesOfTwoTrees,
     /// A list of hidden names is not the one that the index needs.
     #[error("this list of hidden names is missing, damaged, or not the newest one")]
     NameList,
@@ -167,6 +170,7 @@ impl IndexFault {
             | IndexFault::OtherTree
             | IndexFault::NamesLost
             | IndexFault::Copy(_)
+            | IndexFault::CopiesOfTwoTrees
             | IndexFault::NameList
             | IndexFault::Extra { of: Some(_) }
             | IndexFault::Replaced { .. } => true,

@@ -11,6 +11,7 @@ const CONTENT: &[u8] = b"\0cipherloom content digest 1";
 const NAME: &[u8] = b"\0cipherloom hidden name 1";
 
 /// Computes one digest.
+#[derive(Clone)]
 pub(crate) struct KeyedHasher(hmac::Context);
 
 impl Format {

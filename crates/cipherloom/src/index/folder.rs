@@ -44,6 +44,11 @@ pub fn has_index(tree: &Path) -> bool {
     [Path::new(ROOT), Path::new(PREVIOUS), &copy].iter().any(|name| !matches!(open(tree, name), Ok(None)))
 }
 
+/// Whether the tree in this folder has a second copy of its index, as one with hidden names has.
+pub(crate) fn has_copy(tree: &Path) -> bool {
+    matches!(open(tree, &copied(Path::new(ROOT))), Ok(Some(_)))
+}
+
 impl IndexFolder {
     /// The index of the tree in this folder; `None` if there is none.
     pub(super) fn for_reading(tree: &Path) -> Result<Option<IndexFolder>, Error> {

@@ -10,7 +10,7 @@
 
 use super::reader::Index;
 use crate::Error;
-use crate::format::Format;
+use crate::format::{Format, KeyedHasher};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -18,19 +18,30 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct HiddenName(pub(super) [u8; 16]);
 
-impl HiddenName {
-    /// The name that a plaintext's path gets in the generation behind this one.
+/// The names that files get in one generation.
+pub(crate) struct NewNames(KeyedHasher);
+
+impl NewNames {
+    /// Those of the generation behind this one.
     ///
     /// # Errors
     /// [`Error::NoKey`] for a format without a keyset.
-    pub(crate) fn draw(format: &Format, before: &Index, path: &[u8]) -> Result<HiddenName, Error> {
+    pub(crate) fn behind(before: &Index, format: &Format) -> Result<NewNames, Error> {
         let mut hasher = format.name_hasher()?;
         hasher.update(&before.root().tree);
         hasher.update(&(before.root().generation + 1).to_be_bytes());
-        hasher.update(path);
-        Ok(HiddenName(hasher.finish()))
+        Ok(NewNames(hasher))
     }
 
+    /// That of a plaintext's path.
+    pub(crate) fn draw(&self, path: &[u8]) -> HiddenName {
+        let mut hasher = self.0.clone();
+        hasher.update(path);
+        HiddenName(hasher.finish())
+    }
+}
+
+impl HiddenName {
     /// The number of the folder that it is in, which is also the folder's name: two hexadecimal digits.
     pub(crate) fn folder(self) -> u8 {
         self.0[0]

@@ -81,19 +81,11 @@ impl NameLists {
         list.count += 1;
     }
 
-    /// Replaces the lists that are not these.
-    pub(super) fn write(&self, folder: &IndexFolder, format: &Format) -> Result<(), Error> {
-        for (number, list) in
-            (0..=u8::MAX).zip(&self.0).filter(|(number, list)| !list.is_at(folder, format, *number))
-        {
-            let mut plaintext = list.plaintext();
-            if plaintext.len() > LIMIT {
-                return Err(IndexFault::Unsupported("fewer entries").into());
-            }
-            let file = seal_for_readers(format, sealed::NAMES, &mut plaintext, LIMIT)?;
-            folder.write_soon(&path(number), &file)?;
-        }
-        Ok(())
+    /// Replaces the lists that are not these. Returns what is wrong with those that cannot be written.
+    pub(super) fn write(&self, folder: &IndexFolder, format: &Format) -> Vec<Error> {
+        let lists = (0..=u8::MAX).zip(&self.0);
+        let others = lists.filter(|(number, list)| !list.is_at(folder, format, *number));
+        others.filter_map(|(number, list)| list.write(folder, format, number).err()).collect()
     }
 
     /// The lists of the tree in this folder that do not have all that these have. They have more if a run was killed before it had
@@ -120,14 +112,27 @@ impl List {
         [&self.count.to_be_bytes()[..], &self.records].concat()
     }
 
-    fn is_at(&self, folder: &IndexFolder, format: &Format, number: u8) -> bool {
-        match open(folder, format, number) {
-            Ok(Some(found)) => found
-                .strip_prefix(&*self.plaintext())
-                .is_some_and(|zeros| zeros.iter().all(|byte| *byte == 0)),
-            Ok(None) => self.count == 0,
-            Err(_) => false,
+    fn write(&self, folder: &IndexFolder, format: &Format, number: u8) -> Result<(), Error> {
+        let (mut plaintext, path) = (self.plaintext(), path(number));
+        if plaintext.len() > LIMIT {
+            return Err(Error::from(IndexFault::NameList).at(&folder.tree().join(path)));
         }
+        let file = seal_for_readers(format, sealed::NAMES, &mut plaintext, LIMIT)?;
+        folder.write_soon(&path, &file)
+    }
+
+    /// Whether the tree has this list, under the primary key: others may be disabled when a tree was re-keyed.
+    fn is_at(&self, folder: &IndexFolder, format: &Format, number: u8) -> bool {
+        let Ok(file) = folder.read(&path(number), file_limit(LIMIT)) else { return false };
+        let Some(file) = file else { return self.count == 0 };
+        let begin_len = file.len().min(usize::try_from(format.begin_len()).unwrap_or(usize::MAX));
+        let begin = &file[..begin_len];
+        let is_current = format.opens_with_primary(sealed::NAMES, begin, begin_len == file.len());
+        let is_this = |found: &[u8]| {
+            found.strip_prefix(&*self.plaintext()).is_some_and(|zeros| zeros.iter().all(|byte| *byte == 0))
+        };
+        is_current.unwrap_or(false)
+            && sealed::open(format, sealed::NAMES, &file).is_ok_and(|found| is_this(&found))
     }
 }
 

@@ -10,7 +10,7 @@ use super::sealed::{self, digest, file_limit};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use zeroize::Zeroizing;
 
@@ -36,12 +36,36 @@ impl Index {
         format: &Format,
     ) -> Result<Option<Index>, Error> {
         let Some(files) = IndexFiles::for_reading(place.into())? else { return Ok(None) };
-        Index::newest(Arc::new(files), format).map(|index| index.map(|(index, _)| index))
+        Index::newest(Arc::new(files), format, false).map(|index| index.map(|(index, _)| index))
     }
 
-    /// The newest generation, with the content of its root's file; `None` if there is none. That of the second copy, if it is the
-    /// newer one or nothing else can be read: a run that is killed leaves the second copy as the older one.
-    pub(super) fn newest(files: Arc<IndexFiles>, format: &Format) -> Result<Option<(Index, Vec<u8>)>, Error> {
+    /// Whether the tree in this folder has hidden names, also while a run is writing its index; `None` if it has no index that a
+    /// key opens.
+    pub(crate) fn hides_names(tree: &Path, format: &Format) -> Option<bool> {
+        let files = Arc::new(IndexFiles::Folder(IndexFolder::unlocked(tree)));
+        match Index::newest(files, format, false) {
+            Ok(index) => index.map(|(index, _)| index.root.hides_names),
+            Err(error) => {
+                matches!(error.without_path(), Error::Index(IndexFault::CopiesOfTwoTrees)).then_some(true)
+            }
+        }
+    }
+
+    /// The newest generation, with the content of its root's file, which the next one is to follow; `None` if there is none.
+    pub(super) fn newest_to_replace(
+        files: Arc<IndexFiles>,
+        format: &Format,
+    ) -> Result<Option<(Index, Vec<u8>)>, Error> {
+        Index::newest(files, format, true)
+    }
+
+    /// The newest generation. That of the second copy, if it is the newer one or nothing else can be read: a run that is killed
+    /// leaves the second copy as the older one. `is_replaced`: not because the first one cannot be read just now.
+    fn newest(
+        files: Arc<IndexFiles>,
+        format: &Format,
+        is_replaced: bool,
+    ) -> Result<Option<(Index, Vec<u8>)>, Error> {
         let first = Index::newest_in(Arc::clone(&files), format);
         let is_visible = matches!(&first, Ok(Some((index, _))) if !index.root.hides_names);
         let Some(copy) = files.copy().filter(|_| !is_visible).map(Arc::new) else { return first };
@@ -50,14 +74,21 @@ impl Index {
             _ => None,
         };
         match (first, second) {
+            // Whichever somebody has put there: names that only the other one knows are not to be lost.
+            (Ok(Some((first, _))), Some((second, _))) if first.root.tree != second.root.tree => {
+                Err(Error::from(IndexFault::CopiesOfTwoTrees)
+                    .at(files.folder().map_or(Path::new(""), IndexFolder::tree)))
+            }
             (Ok(Some((first, file))), second) => {
-                let is_newer = |(second, _): &(Index, Vec<u8>)| {
-                    second.root.tree == first.root.tree && second.root.generation > first.root.generation
-                };
+                let is_newer =
+                    |(second, _): &(Index, Vec<u8>)| second.root.generation > first.root.generation;
                 Ok(Some(match second.filter(is_newer) {
                     Some((second, file)) => (Index { other: Some(files), ..second }, file),
                     None => (Index { other: Some(copy), ..first }, file),
                 }))
+            }
+            (Err(error), Some(_)) if is_replaced && matches!(error.without_path(), Error::Io { .. }) => {
+                Err(error)
             }
             (_, Some((second, file))) => Ok(Some((Index { other: Some(files), ..second }, file))),
             (first, None) => first,
@@ -120,6 +151,10 @@ impl Index {
     fn check_copy(&self, files: &IndexFiles) -> Result<(), Error> {
         let at = |path: &str, problem| Err(Error::from(IndexFault::Copy(problem)).at(&files.path(path)));
         match files.read(ROOT, file_limit(ROOT_LIMIT))?.map(|file| digest(&file)) {
+            // A run was killed before it had made the second one, and has listed nothing yet.
+            None if self.root.parts.is_empty() && files.folder().is_some_and(IndexFolder::is_copy) => {
+                return Ok(());
+            }
             None => return at(ROOT, "its root is missing"),
             Some(found) if found == self.digest => {}
             // A run was killed before it had written the second one.

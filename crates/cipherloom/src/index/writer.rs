@@ -1,7 +1,7 @@
 //! Writes a generation of an index: its parts as they become complete, then the root.
 
 use super::anchor::Anchor;
-use super::entry::{Defaults, IndexEntry, is_path, split};
+use super::entry::{Defaults, IndexEntry, IndexKind, is_path, split};
 use super::folder::{PREVIOUS, ROOT};
 use super::name_lists::{NameLists, has_name_lists};
 use super::part::{PART_LIMIT, PartBuilder};
@@ -35,6 +35,8 @@ pub(crate) struct IndexWriter {
     parts: Vec<PartReference>,
     /// Of a tree with hidden names.
     names: Option<NameLists>,
+    /// Paths of the folders that are listed, of such a tree.
+    folders: HashSet<Vec<u8>>,
 }
 
 /// Which index may be replaced.
@@ -77,7 +79,7 @@ impl IndexWriter {
         let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         files.begin_generation()?;
         let mut is_same_key = true;
-        let open = |format| Index::newest(Arc::clone(&files), format);
+        let open = |format| Index::newest_to_replace(Arc::clone(&files), format);
         let (previous, replaces_unopened) = match (open(format), replacing) {
             (Err(error), Replacing::Any) if is_unreadable(&error) => (None, true),
             (Err(error), Replacing::Rekeyed(before)) if is_unreadable(&error) => {
@@ -113,6 +115,7 @@ impl IndexWriter {
             last: Vec::new(),
             parts: Vec::new(),
             names,
+            folders: HashSet::new(),
         })
     }
 
@@ -167,11 +170,28 @@ impl IndexWriter {
         }
         self.last.clone_from(&entry.path);
         if let Some(names) = &mut self.names {
+            // No file system keeps a file from being a folder of others.
+            let (folder, _) = split(&entry.path);
+            if !(folder.is_empty() || self.folders.contains(folder)) {
+                return Err(Error::internal("an index's entry is in no folder of it"));
+            }
+            if matches!(entry.kind, IndexKind::Folder { .. }) {
+                self.folders.insert(entry.path.clone());
+            }
             names.push(entry);
         }
         let mut end =
             End { files: &self.files, format: &self.format, key_id: self.key_id, known: &self.known };
         self.builder.push(entry, |bytes, entries| end.part(bytes, entries, &mut self.parts))
+    }
+
+    /// Writes the lists of hidden names, if there are some, when all entries were added. Returns what is wrong with those that
+    /// cannot be written: nobody needs them as long as there is the index.
+    pub(crate) fn write_names(&self) -> Vec<Error> {
+        match (&self.names, self.files.folder()) {
+            (Some(names), Some(folder)) => names.write(folder, &self.format),
+            _ => Vec::new(),
+        }
     }
 
     /// Writes this generation and begins the next one. No other process gets the lock in between. `suffix`: that of its parts.
@@ -231,9 +251,6 @@ impl IndexWriter {
             kept.extend(index.root().parts.iter().map(|part| part.name));
         }
         let previous = self.previous.as_ref().map(|(_, file)| &**file);
-        if let (Some(names), Some(folder)) = (&self.names, self.files.folder()) {
-            names.write(folder, &self.format)?;
-        }
         self.files.replace_root(&file, previous)?;
         // Each of both copies is whole at any moment.
         let copy = self.names.as_ref().and_then(|_| self.files.copy());
@@ -338,7 +355,7 @@ pub(super) fn seal_for_readers(
 }
 
 /// Whether an index that cannot be read for this reason may be replaced by one that is made from the files.
-fn is_unreadable(error: &Error) -> bool {
+pub(crate) fn is_unreadable(error: &Error) -> bool {
     matches!(error.without_path(), Error::Index(IndexFault::NotOpened | IndexFault::Damaged(_)))
 }
 

@@ -33,8 +33,8 @@ mod worker;
 pub use destination::check;
 pub use in_place::is_in_place;
 pub use indexing::{
-    Expectations, Indexing, Seen, StreamEnds, find_damaged_copies, list_index, list_indexed_files, reveal,
-    select_indexed_files,
+    Expectations, Indexing, Seen, StreamEnds, find_damaged_copies, list_index, list_indexed_files,
+    refuse_other_names, reveal, select_indexed_files,
 };
 pub use job::{IndexMode, IndexUse, Job, Links, SyncOptions, Work};
 pub use key_file::{replace_key_file, write_key_file};
@@ -52,7 +52,7 @@ use crate::report::{Observer, Report};
 use crate::tree::Tree;
 use collisions::Collisions;
 use destination::OutputTree;
-use indexing::{output_folders, refuse_other_names};
+use indexing::output_folders;
 use queue::Queue;
 use std::collections::BTreeMap;
 use std::time::Instant;

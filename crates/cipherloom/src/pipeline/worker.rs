@@ -184,9 +184,10 @@ impl<'r> Worker<'r> {
     /// Opens both ends of an entry and prepares its output name and the path to bind.
     pub(super) fn open(&mut self, index: u32) -> Result<Option<(Input, Option<Output>)>, Error> {
         let entry = self.entry(index);
+        self.run.indexing.map_or(Ok(()), |indexing| indexing.check_place(index))?;
         self.name_output(index)?;
         self.bind_path(entry)?;
-        let Run { tree, job, .. } = self.run;
+        let Run { tree, job, in_place, .. } = self.run;
         if let Some(other) = self.run.shared_folders.get(&entry.directory()) {
             return Err(Error::NameCollision { other: other.clone() });
         }
@@ -202,7 +203,8 @@ impl<'r> Worker<'r> {
                 check_collisions(self.run, index, hidden, folder.target())?;
                 return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
             }
-            let made = folder.target().output(Some(&output_attributes(&attributes, hidden)?.permissions));
+            let made = output_attributes(&attributes, hidden, in_place.then_some(folder.target()))?;
+            let made = folder.target().output(Some(&made.permissions));
             output = Some(made.map_err(Error::of_destination)?);
         }
         if let Some(Hidden { name, in_source: true, .. }) = hidden {
@@ -274,9 +276,9 @@ impl<'r> Worker<'r> {
         let run @ Run { job, collisions, .. } = self.run;
         let entry = self.entry(index);
         let (hidden, attributes) = (self.hidden(index), entry.attributes());
-        let attributes = output_attributes(&attributes, hidden)?;
         let folder = self.folders.open_hidden(entry.directory(), hidden)?;
         let (folder, name) = (folder.target(), &*self.buffers.name);
+        let attributes = output_attributes(&attributes, hidden, run.in_place.then_some(folder))?;
         let (indexing, bound) = (self.run.indexing, &*self.buffers.associated_data);
         let may_replace = || {
             indexing.map_or(Ok(()), |indexing| indexing.may_replace(index, name, bound))?;
@@ -316,12 +318,16 @@ fn check_collisions(run: Run<'_>, index: u32, hidden: Option<Hidden>, folder: &T
     }
 }
 
-/// What the entry's output gets: with a hidden name neither mode nor time of its source.
-fn output_attributes(source: &Attributes, hidden: Option<Hidden>) -> Result<Cow<'_, Attributes>, Error> {
-    match hidden {
-        Some(Hidden { in_output: true, .. }) => Attributes::with_mode(0o600).map(Cow::Owned),
-        _ => Ok(Cow::Borrowed(source)),
-    }
+/// What the entry's output gets: with a hidden name neither mode nor time of its source. `in_place`: the folder that has the file
+/// whose place it takes, with its mode.
+fn output_attributes<'s>(
+    source: &'s Attributes,
+    hidden: Option<Hidden>,
+    in_place: Option<&Target>,
+) -> Result<Cow<'s, Attributes>, Error> {
+    let Some(Hidden { name, in_output: true, .. }) = hidden else { return Ok(Cow::Borrowed(source)) };
+    let replaced = in_place.and_then(|folder| folder.look(&name.file_name()).ok().flatten());
+    Attributes::with_mode(replaced.map_or(0o600, |replaced| replaced.mode)).map(Cow::Owned)
 }
 
 /// The entries of a tree with the job's names for their outputs.

@@ -1,6 +1,6 @@
 //! What is left of an encrypted folder with hidden names when its index, or the copy of it, or both are damaged.
 
-use crate::sealed_tree::Place;
+use crate::sealed_tree::{Ended, Place};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,12 +38,13 @@ fn lists(place: &Place) -> Vec<PathBuf> {
     all.filter(|path| path.exists()).collect()
 }
 
-fn is_opened(place: &Place) {
+fn is_opened(place: &Place) -> Ended {
     let _ = fs::remove_dir_all(place.at("opened"));
-    place.run("decrypt sealed opened --key key.json");
+    let ended = place.run("decrypt sealed opened --key key.json").expect(0);
     assert_eq!(fs::read(place.at("opened/a/one")).unwrap(), b"Call me");
     assert_eq!(fs::read(place.at("opened/a/two")).unwrap(), b"Ishmael");
     assert!(place.at("opened/three").exists() && place.at("opened/b").is_dir());
+    ended
 }
 
 #[test]
@@ -73,7 +74,10 @@ fn either_copy_of_the_index_is_enough_and_the_other_is_named() {
             let listed = place.run("list sealed --key key.json").expect(0);
             assert_eq!(listed.out.lines().count(), 5);
             listed.says(&["warning: ", copy]);
-            is_opened(&place);
+            is_opened(&place).says(&["warning: ", copy]);
+            let rekey = "rekey sealed resealed --key key.json --to key.json";
+            place.run(rekey).expect(0).says(&["warning: ", copy]);
+            fs::remove_dir_all(place.at("resealed")).unwrap();
             place.run(ENCRYPT).expect(0);
         }
     }
@@ -93,12 +97,108 @@ fn a_copy_that_was_put_back_is_named() {
         ended.says(&[copy, "it is not the newest generation"]).says(&["lists 6 entries"]);
         place.run(ENCRYPT).expect(0);
         place.verify("").expect(0);
-        // That of another tree.
+        // That of another tree, under another key.
         let other = hidden();
         put_back(&other.at(copy), &place.at(copy));
         place.verify("").expect(5).says(&[copy]);
         is_opened(&place);
     }
+}
+
+#[test]
+fn a_copy_of_another_tree_of_the_key_stops_every_run() {
+    for (copy, kept) in [(INDEX, COPY), (COPY, INDEX)] {
+        let place = hidden();
+        place.run(&ENCRYPT.replace("sealed", "other")).expect(0);
+        copy_folder(&place.at(copy), &place.at("own"));
+        put_back(&place.at(&copy.replace("sealed", "other")), &place.at(copy));
+        let before = fs::read(place.at(kept).join("root")).unwrap();
+        let two_trees = "the two copies of the tree's index are of different trees";
+        for run in [
+            ENCRYPT,
+            "sync tree sealed --key key.json --hide-names",
+            "sync tree sealed --key key.json --hide-names --delete",
+            "rekey sealed sealed --key key.json --to key.json --if-exists overwrite",
+            "index sealed --key key.json --replace",
+            "decrypt sealed opened --key key.json",
+            "verify sealed --key key.json",
+            "list sealed --key key.json",
+        ] {
+            let ended = place.run(run).expect(5).says(&["sealed: ", two_trees]);
+            ended.says(&["hint: move the one that is not of this tree away"]);
+            assert_eq!(fs::read(place.at(kept).join("root")).unwrap(), before, "{run}");
+        }
+        fs::remove_dir_all(place.at(copy)).unwrap();
+        place.verify("").expect(5).says(&[copy]);
+        place.run(ENCRYPT).expect(0);
+        place.verify("").expect(0).says(&["3 files"]);
+    }
+}
+
+#[test]
+fn lists_are_sealed_again_with_a_new_primary_key() {
+    let place = hidden();
+    let key_ids = || {
+        let listed = place.run("keys list key.json --json").expect(0).out;
+        let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+        let keys = listed["keys"].as_array().unwrap().iter();
+        keys.map(|key| key["id"].to_string()).collect::<Vec<_>>()
+    };
+    let old = key_ids().remove(0);
+    place.run("keys add key.json --primary").expect(0);
+    place.run("rekey sealed sealed --key key.json --to key.json --if-exists overwrite").expect(0);
+    place.run(&format!("keys disable key.json {old}")).expect(0);
+    place.verify("").expect(0).says(&["3 files"]);
+    for copy in ["sealed/.cipherloom", "sealed/00/.cipherloom"] {
+        fs::remove_dir_all(place.at(copy)).unwrap();
+    }
+    place.run("index sealed --key key.json").expect(0).says(&["lists 4 entries"]);
+    place.verify("").expect(0).says(&["3 files"]);
+}
+
+#[test]
+fn a_new_index_takes_over_what_the_one_before_knows() {
+    let place = hidden();
+    let list = || place.run("list sealed --key key.json").expect(0).out;
+    let lines = |listed: String| listed.lines().take(5).map(str::to_owned).collect::<Vec<_>>();
+    let before = lines(list());
+    // Without a list, too.
+    fs::write(&lists(&place)[0], "").unwrap();
+    place.run("index sealed --key key.json --replace").expect(0).says(&["lists 5 entries"]);
+    assert_eq!(lines(list()), before, "with modes, times and empty folders");
+    place.verify("").expect(0);
+    // What is another stream now has no time.
+    place.run("encrypt tree/a/one one --key key.json").expect(0);
+    fs::rename(place.at("one"), &crate::places(&place)["a/one"]).unwrap();
+    place.verify("").expect(5).says(&["sealed/a/one: replaced"]);
+    place.run("index sealed --key key.json --replace").expect(0).says(&["lists 5 entries"]);
+    let after = lines(list());
+    let others =
+        |lines: &[String]| lines.iter().filter(|line| !line.ends_with("a/one")).cloned().collect::<Vec<_>>();
+    assert_eq!(others(&after), others(&before));
+    assert_ne!(after, before);
+    place.run("sync tree sealed --key key.json --hide-names").expect(0).says(&["encrypted 1 file"]);
+    place.verify("").expect(0);
+    // Parts that are lost do not keep it from being made.
+    for copy in [INDEX, COPY] {
+        fs::remove_dir_all(place.at(copy).join("parts")).unwrap();
+    }
+    place.run("index sealed --key key.json --replace").expect(0).says(&["lists 4 entries"]);
+    place.verify("").expect(0);
+}
+
+#[test]
+fn a_list_that_cannot_be_written_keeps_no_index_from_being_written() {
+    let place = hidden();
+    let list = &lists(&place)[0];
+    fs::remove_file(list).unwrap();
+    fs::create_dir(list).unwrap();
+    fs::write(place.at("tree/four"), "4").unwrap();
+    let name = list.file_name().unwrap().to_str().unwrap();
+    let ended = place.run(ENCRYPT).expect(3).says(&[name]);
+    ended.says(&["encrypted 4 files", "lists 6 entries", "1 FAILED"]);
+    place.verify("").expect(5).says(&["/names: this list of hidden names is missing"]).says(&["1 FAILED"]);
+    is_opened(&place);
 }
 
 #[test]
@@ -141,7 +241,7 @@ fn names_are_found_again_without_any_index() {
     place.run(ENCRYPT).expect(0);
     place.verify("").expect(0).says(&["4 files"]);
     is_opened(&place);
-    place.run("index sealed --key key.json --replace").expect(0).says(&["lists 5 entries"]);
+    place.run("index sealed --key key.json --replace").expect(0).says(&["lists 6 entries"]);
     place.verify("").expect(0);
 }
 

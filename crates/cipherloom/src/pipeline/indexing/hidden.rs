@@ -10,8 +10,8 @@ use crate::error::IndexFault;
 use crate::files::Hidden;
 use crate::format::Format;
 use crate::index::{
-    FOLDER, HiddenName, Index, IndexEntry, IndexKind, IndexWriter, ancestors, has_index, has_name_lists,
-    is_name_list, path_of, read_name_lists, split,
+    FOLDER, HiddenName, Index, IndexEntry, IndexKind, IndexWriter, NewNames, ancestors, has_copy, has_index,
+    has_name_lists, is_name_list, is_unreadable, path_of, read_name_lists, split,
 };
 use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::{IndexMode, IndexUse, Job, Work};
@@ -43,7 +43,9 @@ pub fn reveal(
     }
     let hides_names = match &listing {
         Ok(Some(listing)) => listing.root().hides_names,
-        _ => has_name_lists(root, format),
+        Ok(None) => has_name_lists(root, format),
+        // Another run may be at work, and have written no list yet.
+        Err(_) => has_name_lists(root, format) || Index::hides_names(root, format) == Some(true),
     };
     if !hides_names {
         return Ok(None);
@@ -56,7 +58,13 @@ pub fn reveal(
     let found = Tree::list(root, &Selection::default())?;
     let mut revealed = Revealed::of(&found)?;
     match (used.mode, listing) {
-        (IndexMode::Rebuild { .. }, _) => revealed.add_named(root, format, selection)?,
+        (IndexMode::Rebuild { .. }, Err(error)) if !is_unreadable(&error) => return Err(error),
+        (IndexMode::Rebuild { .. }, listing) => {
+            // What the index still knows, lists need not.
+            let listed = listing.ok().flatten().map(|listing| listing.entries());
+            let is_whole = listed.is_some_and(|listed| revealed.add_listed(selection, listed).is_ok());
+            revealed.add_named(root, format, selection, is_whole)?;
+        }
         (_, Ok(Some(listing))) => {
             revealed.add_listed(selection, listing.entries())?;
             if selection.takes_everything() {
@@ -99,8 +107,9 @@ impl<'f> Revealed<'f> {
         }
         let mut tree = Tree::empty(found.root.clone(), Attributes::with_mode(0o700)?);
         tree.passed_over = found.passed_over;
-        // The second copy of the index.
-        tree.passed_over.index -= u64::from(fs::symlink_metadata(found.root.join("00").join(FOLDER)).is_ok());
+        // The second copy of the index, if the listing came to it.
+        let has_copy = fs::symlink_metadata(found.root.join("00").join(FOLDER)).is_ok();
+        tree.passed_over.index = tree.passed_over.index.saturating_sub(u64::from(has_copy));
         let folders = HashMap::from([(Vec::new(), 0)]);
         Ok(Revealed { found, by_name, others, folders, tree, names: Vec::new() })
     }
@@ -137,16 +146,24 @@ impl<'f> Revealed<'f> {
         Ok(())
     }
 
-    /// Adds the files whose names the lists know, and the others under names that stand for theirs.
-    fn add_named(&mut self, root: &Path, format: &Format, selection: &Selection) -> Result<(), Error> {
+    /// Adds the files whose names the lists know, and the others under names that stand for theirs. `is_rest`: the index has
+    /// named all others, so lists that cannot be read are no loss.
+    fn add_named(
+        &mut self,
+        root: &Path,
+        format: &Format,
+        selection: &Selection,
+        is_rest: bool,
+    ) -> Result<(), Error> {
         let (mut paths, faults) = read_name_lists(root, format);
         let unlisted = |path: PathBuf| Unlisted { path: root.join(path), error: IndexFault::NameList.into() };
-        self.tree.unlisted.extend(faults.into_iter().map(unlisted));
+        self.tree.unlisted.extend(faults.into_iter().filter(|_| !is_rest).map(unlisted));
         let mut by_name: Vec<_> = std::mem::take(&mut self.by_name).into_iter().collect();
         by_name.sort_by_key(|(name, _)| *name);
         // An old list may give a path to two files, or to one what is a folder of another.
-        let mut taken: HashSet<Vec<u8>> = HashSet::new();
-        let mut folders: HashSet<Vec<u8>> = HashSet::new();
+        let known = self.tree.entries.iter().map(|entry| super::bytes_of(&self.tree.relative_path(entry)));
+        let mut taken: HashSet<Vec<u8>> = known.collect();
+        let mut folders: HashSet<Vec<u8>> = self.folders.keys().cloned().collect();
         for (name, entry) in by_name {
             let path = paths.remove(&name).filter(|path| {
                 let above = || ancestors(path);
@@ -229,18 +246,19 @@ impl<'f> Revealed<'f> {
 }
 
 /// Refuses to add files to a tree whose names are hidden, unlike those of the job's outputs, or the other way round.
-pub(in crate::pipeline) fn refuse_other_names(job: &Job) -> Result<(), Error> {
+///
+/// # Errors
+/// [`IndexFault::OtherNames`].
+pub fn refuse_other_names(job: &Job) -> Result<(), Error> {
     let (Some(root), Some(format)) = (job.destination.as_deref(), job.work.sealing()) else { return Ok(()) };
-    let mode = job.index.as_ref().filter(|index| index.store.is_none()).map(|index| index.mode);
-    if !matches!(mode, Some(IndexMode::Update | IndexMode::Sync(_) | IndexMode::Carry)) || !has_index(root) {
+    if job.index.as_ref().is_some_and(|index| index.store.is_some()) {
         return Ok(());
     }
     // Whoever writes the index reports what is wrong with it.
-    match Index::open(root, format) {
-        Ok(Some(index)) if index.root().hides_names != job.hides_names() => {
-            Err(Error::from(IndexFault::OtherNames { are_hidden: !job.hides_names() }).at(root))
-        }
-        _ => Ok(()),
+    let are_hidden = if has_copy(root) { Some(true) } else { Index::hides_names(root, format) };
+    match are_hidden.filter(|are_hidden| *are_hidden != job.hides_outputs()) {
+        Some(are_hidden) => Err(Error::from(IndexFault::OtherNames { are_hidden }).at(root)),
+        None => Ok(()),
     }
 }
 
@@ -253,32 +271,78 @@ pub(in crate::pipeline) fn output_folders(source: &Path) -> Result<Tree, Error> 
     Ok(tree)
 }
 
-/// The names of the outputs of a job: those that the index lists, and new ones.
+/// Files and folders of a run that it does not make, since the index lists something else at their paths, or a file above. Where
+/// names are hidden, no file system is in the way.
+#[derive(Default)]
+pub(super) struct Blocked {
+    pub(super) files: HashSet<u32>,
+    pub(super) folders: HashSet<u32>,
+}
+
+/// The names of the outputs of a job: those that the index lists, and others that `draw` makes for an entry and its path. With
+/// them comes what is in the way.
 pub(super) fn output_names(
     tree: &Tree,
     job: &Job,
-    format: &Format,
-    writer: &IndexWriter,
-) -> Result<HiddenNames, Error> {
-    let before = writer.previous().ok_or_else(|| Error::internal("hidden names without an index"))?;
+    before: &Index,
+    draw: &dyn Fn(u32, &[u8]) -> Option<HiddenName>,
+) -> Result<(HiddenNames, Blocked), Error> {
     let mut names = vec![None; tree.entries.len()];
+    let (mut blocked, mut obstacles) = (Blocked::default(), HashSet::new());
     let mut listed = before.entries().peekable();
     for (item, path) in Items::sorted(tree, job, Place::Output) {
-        let Item::File(entry) = item else { continue };
         let mut known = None;
         let is_due = |listed: &Result<IndexEntry, Error>| {
             listed.as_ref().map_or(true, |listed| split(&listed.path).cmp(&split(&path)) != Ordering::Greater)
         };
         while let Some(listed) = listed.next_if(is_due) {
             let listed = listed?;
-            if let (true, IndexKind::File(file)) = (listed.path == path, listed.kind) {
-                known = file.name;
-            }
+            known = (listed.path == path).then_some(listed.kind);
         }
-        let name = known.map_or_else(|| HiddenName::draw(format, before, &path), Ok)?;
-        names[entry as usize] = Some(name);
+        let is_blocked = match (item, &known) {
+            (Item::File(_), Some(IndexKind::Folder { .. } | IndexKind::Link { .. }))
+            | (Item::Folder(_), Some(IndexKind::File(_) | IndexKind::Link { .. })) => true,
+            _ => !obstacles.is_empty() && ancestors(&path).any(|folder| obstacles.contains(folder)),
+        };
+        match item {
+            Item::File(entry) => {
+                let listed = if let Some(IndexKind::File(file)) = known { file.name } else { None };
+                names[entry as usize] = listed.or_else(|| draw(entry, &path));
+                blocked.files.extend(is_blocked.then_some(entry));
+            }
+            Item::Folder(folder) => blocked.folders.extend(is_blocked.then_some(folder)),
+            Item::Link(_) => {}
+        }
+        if is_blocked {
+            obstacles.insert(path);
+        }
     }
-    Ok(HiddenNames(names.into()))
+    Ok((HiddenNames(names.into()), blocked))
+}
+
+/// As [`output_names`] for a job that encrypts.
+pub(super) fn new_names(
+    tree: &Tree,
+    job: &Job,
+    format: &Format,
+    writer: &IndexWriter,
+) -> Result<(HiddenNames, Blocked), Error> {
+    let before = writer.previous().ok_or_else(|| Error::internal("hidden names without an index"))?;
+    let names = NewNames::behind(before, format)?;
+    output_names(tree, job, before, &|_, path| Some(names.draw(path)))
+}
+
+/// What is in the way of a job that re-keys into another tree, whose index may list a file under another hidden name.
+pub(super) fn blocked_by_names(
+    tree: &Tree,
+    job: &Job,
+    names: &HiddenNames,
+    writer: &IndexWriter,
+) -> Result<Blocked, Error> {
+    let Some(before) = writer.previous() else { return Ok(Blocked::default()) };
+    let (found, mut blocked) = output_names(tree, job, before, &|entry, _| names.of(entry))?;
+    blocked.files.extend((0..).take(tree.entries.len()).filter(|entry| found.of(*entry) != names.of(*entry)));
+    Ok(blocked)
 }
 
 impl Indexing<'_> {
@@ -286,6 +350,11 @@ impl Indexing<'_> {
     pub(in crate::pipeline) fn hidden(&self, entry: u32) -> Option<Hidden> {
         let (in_source, in_output) = (self.job.work.opening().is_some(), self.job.work.sealing().is_some());
         self.names.of(entry).map(|name| Hidden { name, in_source, in_output })
+    }
+
+    /// Refuses to make the output of an entry where the index lists something else.
+    pub(in crate::pipeline) fn check_place(&self, entry: u32) -> Result<(), Error> {
+        if self.blocked.files.contains(&entry) { Err(IndexFault::InTheWay.into()) } else { Ok(()) }
     }
 }
 

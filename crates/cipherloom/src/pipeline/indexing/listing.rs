@@ -48,13 +48,18 @@ pub fn find_damaged_copies(root: &Path, format: &Format) -> Result<Vec<Error>, E
     Ok(Index::open(root, format)?.map_or_else(Vec::new, |index| index.find_damaged_copies()))
 }
 
+/// Where the file of an entry is in its tree.
+pub(super) fn place_of_listed(entry: &IndexEntry) -> Result<PathBuf, Error> {
+    match &entry.kind {
+        IndexKind::File(IndexFile { name: Some(name), .. }) => Ok(name.path()),
+        _ => path_of(&entry.path),
+    }
+}
+
 fn listed(entry: &IndexEntry) -> Result<ListedEntry, Error> {
     let mut listed = ListedEntry {
         path: path_of(entry.plaintext_path())?,
-        encrypted_path: match &entry.kind {
-            IndexKind::File(IndexFile { name: Some(name), .. }) => name.path(),
-            _ => path_of(&entry.path)?,
-        },
+        encrypted_path: place_of_listed(entry)?,
         kind: ListedKind::Folder,
         size: 0,
         encrypted_size: 0,

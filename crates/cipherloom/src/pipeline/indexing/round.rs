@@ -1,6 +1,6 @@
 //! A synchronization's part of the index: which outputs it may replace, and a generation that lists what one of its rounds did.
 
-use super::hidden::output_names;
+use super::hidden::{Blocked, new_names};
 use super::streams::read_exactly;
 use super::writing::Written;
 use super::{Indexing, Items, Place, Purpose};
@@ -49,13 +49,15 @@ impl<'r> Indexing<'r> {
         writer: IndexWriter,
         round: Round<'r>,
     ) -> Result<Indexing<'r>, Error> {
+        // The comparison has found what is in the way.
         let names = match job.work.sealing().filter(|_| job.hides_names()) {
-            Some(format) => output_names(tree, job, format, &writer)?,
+            Some(format) => new_names(tree, job, format, &writer)?.0,
             None => HiddenNames::default(),
         };
         let seen = (0..tree.entries.len()).map(|_| OnceLock::new()).collect();
         let (purpose, held) = (Purpose::Write(Box::new(writer)), Mutex::default());
-        Ok(Indexing { tree, job, root, purpose, seen, held, round: Some(round), names })
+        let (round, blocked) = (Some(round), Blocked::default());
+        Ok(Indexing { tree, job, root, purpose, seen, held, round, names, blocked })
     }
 
     /// Whether the index lists nothing of the name of a synchronization's entry.
@@ -109,9 +111,11 @@ impl<'r> Indexing<'r> {
         let digests = round.map_or(&[][..], |round| round.digests);
         let items = Items::sorted(tree, job, Place::Output);
         let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
-        let written =
-            Written { tree, job, root, outputs, seen: &seen, digests, names: &names, report: &report };
-        write(*writer, items, &written, edits)
+        let (seen, names, blocked) = (&*seen, &names, Blocked::default());
+        let written = Written { tree, job, root, outputs, seen, digests, names, blocked, report: &report };
+        let writer = write(*writer, items, &written, edits)?;
+        written.write_names(&writer);
+        Ok(writer)
     }
 }
 

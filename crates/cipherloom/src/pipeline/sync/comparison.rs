@@ -16,7 +16,7 @@ use crate::engine::Workers;
 use crate::error::IndexFault;
 pub(super) use crate::index::ancestors;
 use crate::index::{ContentDigest, Index, IndexEntry, IndexFile, IndexKind, path_of, split};
-use crate::pipeline::indexing::{Item, Items, Place, bytes_of, read_link};
+use crate::pipeline::indexing::{Item, Items, Place, read_link};
 use crate::pipeline::job::Links;
 use crate::report::{Action, Observer};
 use crate::tree::{Inode, Moment};
@@ -221,8 +221,9 @@ impl Comparing<'_> {
             (Item::Link(_), _) if job.links == Links::Skip => self.pass_over(path),
             (item, kind) => {
                 self.result.obstacles.insert(path.clone());
-                // A run that was killed may have put the one in the place of the other.
-                let is_replaced = self.outputs.look(&path).is_some_and(|output| match item {
+                // A run that was killed may have put the one in the place of the other, but not where names are hidden.
+                let output = self.outputs.look(&path).filter(|_| !job.hides_names());
+                let is_replaced = output.is_some_and(|output| match item {
                     Item::File(_) => output.is_file,
                     Item::Folder(_) => output.is_folder,
                     Item::Link(_) => !output.is_file && !output.is_folder,

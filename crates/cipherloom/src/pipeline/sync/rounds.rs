@@ -69,7 +69,11 @@ impl<'s> Rounds<'s> {
 
     fn run(&mut self, comparison: Comparison, mut writer: IndexWriter) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let Comparison { due, links, renames, modes, gone, obstacles, learned, .. } = comparison;
+        let Comparison { due, folders, links, renames, modes, gone, obstacles, learned, .. } = comparison;
+        let folders = folders.into_iter().filter(|_| job.hides_names());
+        let mut blocked_folders: Vec<Vec<u8>> =
+            folders.map(|folder| bytes_of(&tree.directories[folder as usize].path)).collect();
+        blocked_folders.retain(|path| obstacles.block(path));
         let mut holds = comparison.holds_excluded;
         let deletes = self.sync.deletes();
         let (in_the_way, gone): (Vec<Gone>, Vec<Gone>) =
@@ -113,12 +117,13 @@ impl<'s> Rounds<'s> {
                 is_free = deletes && edits.dropped.len() == count;
             }
             let (mut due, mut is_blocked) = (due, is_blocked);
-            if is_blocked && !is_free && self.sync.store().is_some() {
-                // A file system refuses this by itself.
+            if is_blocked && !is_free && (self.sync.store().is_some() || job.hides_names()) {
+                // A file system refuses this by itself, unless names are hidden.
                 let fault = IndexFault::InTheWay.into();
                 // What a stop has left there is not at fault.
                 if !self.sync.observer.is_stopped() {
                     due.iter().for_each(|due| self.sync.fail(&output_path(tree, job, due.entry), &fault));
+                    blocked_folders.drain(..).for_each(|path| self.sync.fail(&path, &fault));
                 }
                 due = &[];
                 is_blocked = false;

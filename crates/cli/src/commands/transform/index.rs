@@ -12,7 +12,7 @@ use crate::{device, keys};
 use cipherloom::Format;
 use cipherloom::internal::location::{Location, SourceKind};
 use cipherloom::internal::{
-    IndexMode, IndexUse, Selection, Tree, Work, has_index, list_indexed_files, reveal,
+    IndexMode, IndexUse, Selection, Tree, Work, find_damaged_copies, has_index, list_indexed_files, reveal,
 };
 use std::ffi::OsString;
 use std::path::Path;
@@ -43,20 +43,25 @@ pub const NOT_LISTED: &str = "it has an index, which will not list what this run
 impl Run<'_> {
     /// With --index: has the run update the index of DST. Else warns of one that will not list what the run writes.
     pub(super) fn update_index(&mut self, arguments: &EncryptArguments) -> anyhow::Result<()> {
-        if arguments.hide_names && self.folder.as_ref().is_some_and(Location::is_store) {
+        if arguments.index {
+            self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree)?;
+            return self.hide_names(arguments.hide_names);
+        }
+        self.warn_of_index(NOT_LISTED);
+        Ok(())
+    }
+
+    /// With --hide-names: has the run hide the names of its outputs, which the index then knows.
+    pub(super) fn hide_names(&mut self, hides_names: bool) -> anyhow::Result<()> {
+        if hides_names && self.folder.as_ref().is_some_and(Location::is_store) {
             return Err(usage(
                 "names are hidden in folders alone",
                 "leave --hide-names out, or encrypt to a folder",
             ));
         }
-        if arguments.index {
-            self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree)?;
-            if let Some(index) = &mut self.job.index {
-                index.hides_names = arguments.hide_names;
-            }
-            return Ok(());
+        if let Some(index) = &mut self.job.index {
+            index.hides_names = hides_names;
         }
-        self.warn_of_index(NOT_LISTED);
         Ok(())
     }
 
@@ -105,7 +110,17 @@ impl Run<'_> {
                     "--include and --only select files by their plaintexts' paths",
                 ));
             }
+            if self.folder.as_ref().is_some_and(Location::is_store) {
+                return Err(usage(
+                    at(&root, "its names are hidden, and outputs of such a tree go to folders alone"),
+                    "choose a folder, and copy it to the store; or name single files",
+                ));
+            }
             self.source = Source::Tree(revealed);
+            // Verification reports them as errors.
+            let format = self.job.work.opening().filter(|_| !matches!(self.job.work, Work::Verify(_)));
+            let damaged = format.and_then(|format| find_damaged_copies(&root, format).ok());
+            damaged.into_iter().flatten().for_each(output::warn);
         }
         Ok(())
     }
