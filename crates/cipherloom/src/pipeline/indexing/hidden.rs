@@ -254,6 +254,10 @@ pub fn refuse_other_names(job: &Job) -> Result<(), Error> {
     if job.index.as_ref().is_some_and(|index| index.store.is_some()) {
         return Ok(());
     }
+    let has_folder = |above: &Path| fs::symlink_metadata(above.join(FOLDER)).is_ok();
+    if !(has_folder(root) || has_folder(&root.join("00"))) {
+        return Ok(());
+    }
     // Whoever writes the index reports what is wrong with it.
     let are_hidden = if has_copy(root) { Some(true) } else { Index::hides_names(root, format) };
     match are_hidden.filter(|are_hidden| *are_hidden != job.hides_outputs()) {
