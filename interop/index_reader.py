@@ -1,4 +1,4 @@
-"""Reads the index of an encrypted tree with nothing of cipherloom: docs/formats.md in 190 lines of Python.
+"""Reads the index of an encrypted tree with nothing of cipherloom: docs/formats.md in 230 lines of Python.
 
 python index_reader.py TREE KEY.json prints a line of JSON for each entry.
 """
@@ -85,7 +85,7 @@ def open_stream(key, label, data):
 
 
 def read_root(keys, data):
-    """Tree, generation, time, the root before, and the parts: (name, length, content, key, entries)."""
+    """Tree, generation, time, the root before, the parts (name, length, content, key, entries), and whether names are hidden."""
     for key in keys.values():
         try:
             root = open_stream(key, b"\0cipherloom index root 1", data)
@@ -99,8 +99,9 @@ def read_root(keys, data):
     for at in range(68, 68 + 76 * big(64, 68), 76):
         ends = (at + 32, at + 36, at + 68, at + 72, at + 76)
         parts.append((root[at : ends[0]], big(ends[0], ends[1]), root[ends[1] : ends[2]], big(*ends[2:4]), big(*ends[3:5])))
-    require(big(16, 24) > 0 and not any(root[68 + 76 * len(parts) :]), "the root is damaged")
-    return root[:16], big(16, 24), big(24, 32), root[32:64], parts
+    hides, zeros = root[68 + 76 * len(parts) :][:1] == b"\1", root[68 + 76 * len(parts) :]
+    require(big(16, 24) > 0 and not any(zeros[hides:]), "the root is damaged")
+    return root[:16], big(16, 24), big(24, 32), root[32:64], parts, hides
 
 
 def is_path(path):
@@ -108,9 +109,9 @@ def is_path(path):
     return len(path) <= 65_535 and b"\0" not in path and not {b"", b".", b".."} & {*path.split(b"/")}
 
 
-def read_part(data):
-    """The entries of a part."""
-    require(data[0] == 1, "a part of another format")
+def read_part(data, hides):
+    """The entries of a part, in a tree that hides names or not."""
+    require(data[0] == (2 if hides else 1), "a part of another format")
     part_key = int.from_bytes(data[1:5], "big")
     suffix, at = text(data, 5)
     path = b""
@@ -148,6 +149,8 @@ def read_part(data):
             if flags & 32:
                 entry["device"], at = number(data, at)
                 entry["inode"], at = number(data, at)
+            if hides:
+                entry["encrypted_path"], at = hidden_path(data[at : at + 16]), at + 16
             if flags & 64:
                 entry["digest"], at = data[at : at + 16], at + 16
             if flags & 128:
@@ -157,24 +160,55 @@ def read_part(data):
     require(not any(data[at:]), "something behind the end of a part")
 
 
+def hidden_path(name):
+    """Where the file of a hidden name is."""
+    require(len(name) == 16, "a name that is cut off")
+    return f"{name[:1].hex()}/{name[1:].hex()}".encode()
+
+
+def read_names(tree, key_file):
+    """The paths of plaintexts that the lists of hidden names give to files, by the paths of these."""
+    found = {}
+    for names in sorted(Path(tree).glob("[0-9a-f][0-9a-f]/names")):
+        for key in keys(key_file).values():
+            try:
+                data = open_stream(key, b"\0cipherloom hidden names 1", names.read_bytes())
+                break
+            except Exception:  # noqa: BLE001: another key
+                continue
+        else:
+            raise ValueError("no key opens a list of names")
+        path, at = b"", 4
+        for _ in range(int.from_bytes(data[:4], "big")):
+            name, at = data[at : at + 16], at + 16
+            shared, at = number(data, at)
+            rest, at = text(data, at)
+            require(shared <= len(path) and name[:1].hex() == names.parent.name, "a name that no writer lists here")
+            path = path[:shared] + rest
+            require(is_path(path), "a path that leads elsewhere")
+            found[hidden_path(name)] = path
+        require(not any(data[at:]), "something behind the end of a list")
+    return found
+
+
 def identity(path):
     """What tells an encrypted file from all others."""
     data = path.read_bytes()
     return hashlib.sha256(data[: data[0]] + data[data[0] :][-16:]).digest()[:16]
 
 
-def read(tree, key_file, root="root"):
-    """The generation, and all entries in their order."""
-    folder, known = Path(tree) / ".cipherloom/index", keys(key_file)
-    _, generation, _, _, parts = read_root(known, (folder / root).read_bytes())
+def read(tree, key_file, root="root", place=".cipherloom/index"):
+    """The generation, and all entries in their order. Another place is that of a copy."""
+    folder, known = Path(tree) / place, keys(key_file)
+    _, generation, _, _, parts, hides = read_root(known, (folder / root).read_bytes())
     entries = []
     for name, length, _, key_id, count in parts:
         data = (folder / "parts" / name.hex()).read_bytes()
         require(len(data) == length and hashlib.sha256(data).digest() == name, "a part is another one")
-        part = list(read_part(open_stream(known[key_id], b"\0cipherloom index part 1", data)))
+        part = list(read_part(open_stream(known[key_id], b"\0cipherloom index part 1", data), hides))
         require(len(part) == count, "a part has other entries")
         entries += part
-    order = [entry["encrypted_path"].rpartition(b"/")[::2] for entry in entries]
+    order = [entry["path" if hides else "encrypted_path"].rpartition(b"/")[::2] for entry in entries]
     require(order == sorted(set(order)), "the entries are not in their order")
     return generation, entries
 

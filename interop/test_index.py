@@ -82,6 +82,30 @@ def test_every_generation(tmp_path, key):
         assert check(sealed, key, entries)["index"]["generation"] == generation
 
 
+def test_hidden_names(tmp_path, key, tree):
+    (tree / os.fsdecode(b"not \xff UTF-8")).write_bytes(b"")
+    sealed = tmp_path / "sealed"
+    for generation in 2, 3:
+        tool.run("encrypt", tree, sealed, "--key", key, "--index", "--hide-names", "--if-exists", "skip")
+        found, entries = index_reader.read(sealed, key)
+        assert found == generation
+        assert index_reader.read(sealed, key, place="00/.cipherloom/copy") == (found, entries)
+        names = {entry["encrypted_path"]: entry["path"] for entry in entries if entry["kind"] == "file"}
+        assert index_reader.read_names(sealed, key) == names
+        assert set(names.values()) == {
+            os.fsencode(path.relative_to(tree)) for path in tree.rglob("*") if path.is_file()
+        }
+        check(sealed, key, entries)
+        (tree / "later").write_bytes(b"later")
+    for place in ".cipherloom", "00/.cipherloom":
+        shutil.rmtree(sealed / place)
+    tool.run("index", sealed, "--key", key)
+    found, entries = index_reader.read(sealed, key)
+    assert {entry["encrypted_path"]: entry["path"] for entry in entries if entry["kind"] == "file"} == names
+    [later] = [sealed / os.fsdecode(at) for at, path in names.items() if path == b"later"]
+    assert index_reader.open_stream(*index_reader.keys(key).values(), b"", later.read_bytes()) == b"later"
+
+
 def test_an_index_made_of_files(tmp_path, key, tree):
     sealed = tmp_path / "sealed"
     tool.run("encrypt", tree, sealed, "--key", key)

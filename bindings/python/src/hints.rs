@@ -50,7 +50,7 @@ pub(crate) fn hint(error: &Error) -> Option<Hint> {
         NamesNotAtomic => "choose if_exists=\"overwrite\", or accept the risk with non_atomic=True",
         LinkLeavesTree { .. } => "links=\"copy-all\" makes it anyway",
         SuffixMissing { .. } => "leave suffix out, or exclude this file",
-        Index(fault) => return hint_for_index(fault),
+        Index(fault) => return hint_for_index(fault).or_else(|| common_hint(error)),
         KeyOpensNothing { .. } => "check the key, and whether paths are bound (bind_path)",
         _ => return common_hint(error),
     }))
@@ -86,6 +86,11 @@ fn hint_for_index(fault: &IndexFault) -> Option<Hint> {
             "if a run without index=True replaced it: encrypt_tree with index=True and if_exists=\"overwrite\" lists it, and so \
              does index_tree with replace=True"
         }
+        IndexFault::NamesLost => "index_tree finds the names again",
+        IndexFault::Copy(_) => "the other copy is used; the next run that writes the index renews both",
+        IndexFault::NameList => "the next run that writes the index makes it again",
+        IndexFault::OtherNames { are_hidden: true } => "use hide_names=True in every run into this folder",
+        IndexFault::OtherNames { are_hidden: false } => "leave hide_names out, or choose another folder",
         IndexFault::NotAnAnchor => "choose another anchor",
         IndexFault::OtherTree => "check the folder, and the anchor",
         _ => return None,

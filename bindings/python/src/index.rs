@@ -8,7 +8,7 @@ use crate::tree;
 use cipherloom::Error;
 use cipherloom::error::IndexFault;
 use cipherloom::internal::{
-    IndexMode, IndexUse, Selection, Tree, Work, has_index, list_index, list_indexed_files,
+    IndexMode, IndexUse, Selection, Tree, Work, has_index, list_index, list_indexed_files, reveal,
 };
 use cipherloom::report::ListedEntry;
 use pyo3::prelude::*;
@@ -30,7 +30,9 @@ pub(crate) fn list_source(
         let (suffix, anchor) = (&request.options.suffix, anchor.as_deref());
         let listed = py.detach(|| list_indexed_files(source, format, &selection, suffix, anchor));
         let (tree, _, suffix) = listed.or_raise(Some(source))?;
-        return Ok((tree, used(IndexMode::Check { quick: false }, selection), Some(suffix)));
+        let mut index = used(IndexMode::Check { quick: false }, selection.clone());
+        let revealed = py.detach(|| reveal(source, &work, &selection, &mut index)).or_raise(Some(source))?;
+        return Ok((revealed.unwrap_or(tree), index, Some(suffix)));
     }
     let tree = tree::list(py, source, &selection)?;
     let has_keyset =
@@ -54,7 +56,17 @@ pub(crate) fn list_source(
         }
         (None, _) => None,
     };
-    Ok((tree, mode.and_then(|mode| used(mode, selection)), None))
+    let mut index = mode.and_then(|mode| used(mode, selection.clone()));
+    if let (Some(used), Some(IndexOptions { hide_names, .. })) = (&mut index, &request.index) {
+        used.hides_names = *hide_names;
+    }
+    if is_folder {
+        let revealed = py.detach(|| reveal(&tree.root, &work, &selection, &mut index));
+        if let Some(revealed) = revealed.or_raise(Some(source))? {
+            return Ok((revealed, index, None));
+        }
+    }
+    Ok((tree, index, None))
 }
 
 /// What an index lists, one entry after the other.

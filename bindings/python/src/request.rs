@@ -73,6 +73,7 @@ pub(crate) struct IndexOptions {
     pub(crate) replace: bool,
     pub(crate) skip_unopened: bool,
     pub(crate) only: Vec<String>,
+    pub(crate) hide_names: bool,
 }
 
 /// Whether this is the address of a place in a store (`s3://bucket/prefix`), and no path.

@@ -135,3 +135,27 @@ def test_what_has_no_effect_is_refused(tree: Path, sealed: Path, tmp_path: Path,
     assert not out.exists() and not anchor.exists()
     with pytest.raises(cl.InvalidRequest, match="no index"):
         cl.rekey_tree(tree, out, key, key, anchor=anchor)
+
+
+def test_hidden_names(tree: Path, tmp_path: Path, key: cl.Keyset) -> None:
+    sealed = tmp_path / "hidden"
+    with pytest.raises(cl.InvalidRequest, match="index=True"):
+        cl.encrypt_tree(tree, sealed, key, hide_names=True)
+    report = cl.encrypt_tree(tree, sealed, key, index=True, hide_names=True)
+    assert report.files == len(files(tree))
+    assert cl.verify_tree(sealed, key).failed == 0
+    listed = {entry.path.as_posix(): entry.encrypted_path for entry in cl.list_tree(sealed, key) if entry.kind == "file"}
+    assert listed.keys() == files(tree).keys()
+    assert all((sealed / path).is_file() and path.as_posix() not in listed for path in listed.values())
+    assert cl.decrypt_tree(sealed, tmp_path / "opened", key).failed == 0
+    assert files(tmp_path / "opened") == files(tree)
+    assert cl.decrypt_tree(sealed, tmp_path / "part", key, only="one").files == 1
+    with pytest.raises(cl.InvalidRequest, match="names are hidden") as raised:
+        cl.encrypt_tree(tree, sealed, key, index=True, if_exists="skip")
+    assert "hide_names=True" in raised.value.__notes__[0]
+    for index in (sealed / ".cipherloom", sealed / "00/.cipherloom"):
+        shutil.rmtree(index)
+    with pytest.raises(cl.InvalidTag, match="both copies"):
+        cl.verify_tree(sealed, key)
+    assert cl.index_tree(sealed, key).failed == 0
+    assert cl.verify_tree(sealed, key).files == len(listed)

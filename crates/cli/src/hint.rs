@@ -20,7 +20,7 @@ pub fn of_chain(error: &anyhow::Error) -> Option<Cow<'static, str>> {
 pub fn hint(error: &Error) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(match error.without_path() {
         Error::Age(fault) => return age_hint(fault),
-        Error::Index(fault) => return index_hint(fault),
+        Error::Index(fault) => return index_hint(fault).or_else(|| common_hint(error)),
         Error::Location(LocationFault::SpecialFile) => "give `-` as DST and redirect standard output there",
         Error::Location(LocationFault::NotSingle) => "name a folder as DST",
         Error::Location(LocationFault::StreamWithoutName) => {
@@ -110,6 +110,16 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         IndexFault::Unwritten => {
             "`cipherloom index` makes one of the files as they are; if there is to be none, remove .cipherloom"
         }
+        IndexFault::NamesLost => "`cipherloom index` finds the names again",
+        IndexFault::Copy(_) => {
+            "the other copy is used; the next run that writes the index renews both: `cipherloom encrypt --index --hide-names \
+             --if-exists skip`"
+        }
+        IndexFault::NameList => "the next run that writes the index makes it again",
+        IndexFault::OtherNames { are_hidden: true } => "use --hide-names in every run into this folder",
+        IndexFault::OtherNames { are_hidden: false } => {
+            "leave --hide-names out, or choose another destination"
+        }
         IndexFault::NotPrimary => "run again: the next run re-keys it",
         IndexFault::Unproven => "--if-exists overwrite makes it once more",
         IndexFault::NotCarried => {
@@ -125,7 +135,7 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         }
         IndexFault::Foreign => "look at it, and move it away",
         IndexFault::WrittenMeanwhile => "run again when the other run has ended",
-        IndexFault::InTheWay => "--delete removes it, if nothing else fails",
+        IndexFault::InTheWay => "`cipherloom sync --delete` removes it, if nothing else fails",
         IndexFault::NotAnAnchor => "choose another --anchor",
         IndexFault::OtherTree => "check DST, and --anchor",
         _ => return None,

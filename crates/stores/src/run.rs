@@ -13,7 +13,7 @@ use crate::sync::Replaced;
 use cipherloom::{
     Error, IfExists, Observer, Report,
     error::{IndexFault, LocationFault},
-    internal::{Ended, Entries, Job, Tally, Unlisted, Work, make_folders, sync_folders},
+    internal::{Ended, Entries, Job, Tally, Unlisted, Work, make_folders, refuse_other_names, sync_folders},
     report::Unobserved,
 };
 use futures_util::FutureExt;
@@ -252,6 +252,9 @@ impl StoreJob {
             return Err(Error::Chained);
         }
         let Some(destination) = &self.destination else { return Ok(false) };
+        if let Kind::Folder(root) = &destination.0 {
+            refuse_other_names(&Job { destination: Some(root.clone()), ..job.clone() })?;
+        }
         let same_place = inventory.place().meets(destination);
         if let Some(object) = inventory.single() {
             // Single objects may go anywhere but onto themselves.

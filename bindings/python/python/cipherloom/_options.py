@@ -136,6 +136,7 @@ class IndexOptions:
     replace: bool = False
     skip_unopened: bool = False
     only: tuple[str, ...] = ()
+    hide_names: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,7 @@ def encrypt_tree(
     key: _native.Keyset,
     *,
     index: bool = False,
+    hide_names: bool = False,
     anchor: StrPath | None = None,
     options: Options | None = None,
     **settings: Unpack[TreeSettings],
@@ -45,12 +46,16 @@ def encrypt_tree(
 
     :param index: whether the files are also listed in a sealed index below ``destination``, a folder. :func:`verify_tree` then
         finds files that are missing, extra, swapped or put back. Use it in every run into that folder.
+    :param hide_names: with ``index``, gives the files random names that only the index knows. All runs into ``destination`` hide
+        names, or none does. Sizes are not hidden.
     :param anchor: with ``index``, a file that remembers the index's generation; one that is older is refused.
     :param options: an :class:`Options`; its fields are also taken by name (``threads=4``).
     """
     if anchor is not None and not index:
         raise InvalidRequest("anchor needs index=True")
-    use = IndexOptions(use_as="update", anchor=anchor) if index else None
+    if hide_names and not index:
+        raise InvalidRequest("hide_names needs index=True")
+    use = IndexOptions(use_as="update", anchor=anchor, hide_names=hide_names) if index else None
     return run_tree(
         "encrypt", source, destination, _keyset("key", key), None, choose_options(options, settings, TreeSettings), use
     )

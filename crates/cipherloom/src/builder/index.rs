@@ -4,7 +4,9 @@ use super::JobBuilder;
 use crate::Error;
 use crate::error::IndexFault;
 use crate::index::has_index;
-use crate::pipeline::{IndexMode, IndexUse, Links, SyncOptions, Work, list_index, list_indexed_files};
+use crate::pipeline::{
+    IndexMode, IndexUse, Links, SyncOptions, Work, list_index, list_indexed_files, reveal,
+};
 use crate::plan::Operation;
 use crate::report::{IndexReport, ListedEntry, Observer};
 use crate::tree::{Selection, Tree};
@@ -23,6 +25,7 @@ pub(super) struct Indexing {
     anchor: Option<PathBuf>,
     is_synchronized: bool,
     sync: SyncOptions,
+    hides_names: bool,
 }
 
 impl JobBuilder {
@@ -97,6 +100,29 @@ impl JobBuilder {
     /// Synchronization: whether nothing is written, and the report says what would be done. Default: no.
     pub fn dry_run(mut self, dry_run: bool) -> JobBuilder {
         self.indexing.sync.dry_run = dry_run;
+        self
+    }
+
+    /// With [`JobBuilder::index`] or [`JobBuilder::sync`]: whether the files get random names in 256 folders, which only the index
+    /// knows. All runs into a destination hide names or none does. Excludes suffixes, bound paths and links. Default: no.
+    ///
+    /// ```
+    /// # let scratch = tempfile::tempdir().unwrap();
+    /// # std::env::set_current_dir(scratch.path()).unwrap();
+    /// # std::fs::create_dir("books").unwrap();
+    /// # std::fs::write("books/one.txt", "It was a bright cold day in April.").unwrap();
+    /// use cipherloom::key::{Keyset, Template};
+    ///
+    /// let keyset = Keyset::generate(Template::default())?;
+    /// cipherloom::encrypt("books", "sealed").key(&keyset).index(true).hide_names(true).run()?;
+    /// assert!(!std::fs::exists("sealed/one.txt").unwrap());
+    ///
+    /// assert_eq!(cipherloom::decrypt("sealed", "opened").key(&keyset).run()?.files, 1);
+    /// assert_eq!(std::fs::read("opened/one.txt").unwrap(), b"It was a bright cold day in April.");
+    /// # Ok::<(), cipherloom::Error>(())
+    /// ```
+    pub fn hide_names(mut self, hide: bool) -> JobBuilder {
+        self.indexing.hides_names = hide;
         self
     }
 
@@ -204,18 +230,32 @@ impl JobBuilder {
         observer: &dyn Observer,
     ) -> Result<(Tree, Option<IndexUse>, Option<OsString>), Error> {
         self.refuse_what_has_no_effect(work)?;
-        let Indexing { is_updated, rebuilt, is_partial, is_quick, only, anchor, is_synchronized, sync } =
-            &self.indexing;
+        let Indexing {
+            is_updated,
+            rebuilt,
+            is_partial,
+            is_quick,
+            only,
+            anchor,
+            is_synchronized,
+            sync,
+            hides_names,
+        } = &self.indexing;
         let opening = work.opening().filter(|format| format.key_id().is_some());
         if let (false, Operation::Decrypt, Some(format)) = (only.is_empty(), self.operation, opening) {
             let selection = Selection::new(only, &[])?;
             let suffix = &self.job.suffix;
+            let mode = IndexMode::Check { quick: false };
+            let index =
+                IndexUse { anchor: anchor.clone(), selection: selection.clone(), ..IndexUse::new(mode) };
+            let mut index = Some(index);
+            if let Some(tree) = reveal(&self.source, work, &selection, &mut index)? {
+                return Ok((tree, index, None));
+            }
             let (tree, _, suffix) =
                 list_indexed_files(&self.source, format, &selection, suffix, anchor.as_deref())
                     .map_err(|error| error.at(&self.source))?;
-            let mode = IndexMode::Check { quick: false };
-            let index = IndexUse { anchor: anchor.clone(), selection, ..IndexUse::new(mode) };
-            return Ok((tree, Some(index), Some(suffix)));
+            return Ok((tree, index, Some(suffix)));
         }
         let selection = Selection::new(&self.include, &self.exclude)?;
         let tree = Tree::list_observed(&self.source, &selection, observer);
@@ -232,14 +272,35 @@ impl JobBuilder {
             (Operation::Verify, None) if compares => Some(IndexMode::Check { quick: *is_quick }),
             _ => None,
         };
-        let index = mode.map(|mode| IndexUse { anchor: anchor.clone(), selection, ..IndexUse::new(mode) });
+        let hides_names = *hides_names;
+        let used = |mode| IndexUse {
+            anchor: anchor.clone(),
+            selection: selection.clone(),
+            hides_names,
+            ..IndexUse::new(mode)
+        };
+        let mut index = mode.map(used);
+        if !tree.is_single_file
+            && let Some(revealed) = reveal(&tree.root, work, &selection, &mut index)?
+        {
+            return Ok((revealed, index, None));
+        }
         Ok((tree, index, None))
     }
 
     /// Fails if the job would ignore what was asked of the index, or what was asked beside it.
     fn refuse_what_has_no_effect(&self, work: &Work) -> Result<(), Error> {
-        let Indexing { is_updated, rebuilt, is_partial, is_quick, only, anchor, is_synchronized, sync } =
-            &self.indexing;
+        let Indexing {
+            is_updated,
+            rebuilt,
+            is_partial,
+            is_quick,
+            only,
+            anchor,
+            is_synchronized,
+            sync,
+            hides_names,
+        } = &self.indexing;
         let is_updated = *is_updated || *is_synchronized;
         let is = |operation: Operation| self.operation == operation;
         let (selects, is_rebuilt) = (!only.is_empty(), rebuilt.is_some());
@@ -248,7 +309,8 @@ impl JobBuilder {
         let has_keyset =
             [work.sealing(), work.opening()].into_iter().flatten().all(|format| format.key_id().is_some());
         let needed = [
-            (is_updated && !is(Operation::Encrypt), "a job that encrypts"),
+            ((is_updated || *hides_names) && !is(Operation::Encrypt), "a job that encrypts"),
+            (*hides_names && !is_updated, "to be written where it hides names"),
             (*sync != SyncOptions::default() && !*is_synchronized, "a synchronization"),
             ((is_rebuilt || *is_quick) && !is(Operation::Verify), "a job that verifies"),
             (selects && !is(Operation::Decrypt), "a job that decrypts"),

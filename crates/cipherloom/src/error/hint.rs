@@ -1,6 +1,6 @@
 //! What a user can do about an error, where that is the same for every front end.
 
-use super::{Error, KeyFault, LocationFault, StoreFault};
+use super::{Error, IndexFault, KeyFault, LocationFault, StoreFault};
 use std::borrow::Cow;
 
 /// The hint for an error, if it names no option or parameter. A front end has its own hints for the other errors.
@@ -10,6 +10,9 @@ pub fn common_hint(error: &Error) -> Option<Cow<'static, str>> {
         Error::Location(fault) => return location_hint(fault),
         Error::Store { fault, .. } => return store_hint(fault),
         Error::UnknownName { what, known, .. } => return Some(format!("the {what}s are {known}").into()),
+        Error::Index(IndexFault::CopiesOfTwoTrees) => {
+            "move the one that is not of this tree away, `.cipherloom` or `00/.cipherloom`: the other is used then"
+        }
         Error::Calibration { .. } => "run the command `cipherloom calibrate` again",
         Error::RekeyUnauthenticated => "decrypt, then encrypt",
         Error::TooManySegments { .. } => "use a key with a larger segment size, or split the file",

@@ -66,6 +66,30 @@ pub enum IndexFault {
     /// An output of re-keying is there already, and does not show that it was made of the file that the index lists.
     #[error("it exists, and nothing shows that it was made of the file that the index lists")]
     Unproven,
+    /// A run is to hide the names of a tree whose names are not hidden, or the other way round.
+    #[error("the tree's names are {}hidden, unlike those that this run would give", if *are_hidden { "" } else { "not " })]
+    OtherNames {
+        /// Whether those of the tree are hidden.
+        are_hidden: bool,
+    },
+    /// Names are hidden, and no copy of the index that knows them can be read.
+    #[error("the tree's names are hidden, and both copies of its index are lost")]
+    NamesLost,
+    /// One of both copies of an index is not as it should be.
+    #[error("a copy of the tree's index is damaged: {0}")]
+    Copy(&'static str),
+    /// The two copies of an index are of different trees, both under the key: somebody has put one of them there.
+    #[error("the two copies of the tree's index are of different trees")]
+    CopiesOfTwoTrees,
+    /// A list of hidden names is not the one that the index needs.
+    #[error("this list of hidden names is missing, damaged, or not the newest one")]
+    NameList,
+    /// No list names a file whose name is hidden.
+    #[error("its name is lost: the index lists it as {}", super::escape::path(as_path))]
+    NameLost {
+        /// What stands for its path.
+        as_path: PathBuf,
+    },
     /// The format or the shape of the job has no index.
     #[error("an index needs {0}")]
     Unsupported(&'static str),
@@ -144,6 +168,10 @@ impl IndexFault {
             | IndexFault::RolledBack { .. }
             | IndexFault::Forked(_)
             | IndexFault::OtherTree
+            | IndexFault::NamesLost
+            | IndexFault::Copy(_)
+            | IndexFault::CopiesOfTwoTrees
+            | IndexFault::NameList
             | IndexFault::Extra { of: Some(_) }
             | IndexFault::Replaced { .. } => true,
             IndexFault::Absent
@@ -157,6 +185,8 @@ impl IndexFault {
             | IndexFault::NotCarried
             | IndexFault::NotPrimary
             | IndexFault::Unproven
+            | IndexFault::OtherNames { .. }
+            | IndexFault::NameLost { .. }
             | IndexFault::Unsupported(_)
             | IndexFault::NotAnAnchor
             | IndexFault::EmptySource

@@ -47,6 +47,7 @@ impl Error {
             Index(fault) if fault.is_damage() => ErrorKind::Authentication,
             Index(
                 IndexFault::Unsupported(_)
+                | IndexFault::OtherNames { .. }
                 | IndexFault::Reserved { .. }
                 | IndexFault::FilesFailed
                 | IndexFault::Unwritten

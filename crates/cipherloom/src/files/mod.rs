@@ -14,7 +14,7 @@ pub use draft::Draft;
 pub(crate) use existing::Existing;
 pub use existing::IfExists;
 pub(crate) use folders::{
-    Ending, Folders, Granted, Identity, Looked, MadeFolder, Opened, Output, Source, Target,
+    Ending, Folders, Granted, Hidden, Identity, Looked, MadeFolder, Opened, Output, Source, Target,
     is_refused_by_kind, make_folder,
 };
 pub(crate) use input::{Input, has_extended_attributes, read_listed};

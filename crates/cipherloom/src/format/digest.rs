@@ -1,5 +1,5 @@
-//! The digest by which an index recognises a plaintext: HMAC-SHA256, cut to 16 bytes. Its key comes from the key that sealed the
-//! file, by HKDF-SHA256 with a label of its own, so that it is independent of the keys of all streams.
+//! The digest by which an index recognises a plaintext, and the one that is a hidden name: HMAC-SHA256, cut to 16 bytes. Its key comes
+//! from the key that seals, by HKDF-SHA256 with a label of its own, so that it is independent of the keys of all streams.
 
 use super::{Format, Kind, derive};
 use crate::Error;
@@ -7,10 +7,12 @@ use crate::key::HashType;
 use aws_lc_rs::hmac;
 use zeroize::Zeroizing;
 
-const LABEL: &[u8] = b"\0cipherloom content digest 1";
+const CONTENT: &[u8] = b"\0cipherloom content digest 1";
+const NAME: &[u8] = b"\0cipherloom hidden name 1";
 
-/// Computes the digest of one plaintext.
-pub(crate) struct ContentHasher(hmac::Context);
+/// Computes one digest.
+#[derive(Clone)]
+pub(crate) struct KeyedHasher(hmac::Context);
 
 impl Format {
     /// Whether the keyset has an enabled key of this identifier.
@@ -22,17 +24,29 @@ impl Format {
     ///
     /// # Errors
     /// [`Error::NoKey`] if the keyset has no such key.
-    pub(crate) fn content_hasher(&self, key_id: u32) -> Result<ContentHasher, Error> {
+    pub(crate) fn content_hasher(&self, key_id: u32) -> Result<KeyedHasher, Error> {
+        self.keyed_hasher(key_id, CONTENT)
+    }
+
+    /// Begins a hidden name, under the primary key.
+    ///
+    /// # Errors
+    /// [`Error::NoKey`] for a format without a keyset.
+    pub(crate) fn name_hasher(&self) -> Result<KeyedHasher, Error> {
+        self.keyed_hasher(self.key_id().ok_or(Error::NoKey)?, NAME)
+    }
+
+    fn keyed_hasher(&self, key_id: u32, label: &[u8]) -> Result<KeyedHasher, Error> {
         let Kind::Tink(format) = &*self.kind else { return Err(Error::NoKey) };
         let secret = format.key_value(key_id).ok_or(Error::NoKey)?;
         let mut key = Zeroizing::new([0; 32]);
-        derive::hkdf(HashType::Sha256, secret, b"", LABEL, key.as_mut_slice())?;
+        derive::hkdf(HashType::Sha256, secret, b"", label, key.as_mut_slice())?;
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_slice());
-        Ok(ContentHasher(hmac::Context::with_key(&key)))
+        Ok(KeyedHasher(hmac::Context::with_key(&key)))
     }
 }
 
-impl ContentHasher {
+impl KeyedHasher {
     pub(crate) fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

@@ -53,6 +53,7 @@ mod tink;
 mod tink_ctr_hmac;
 
 pub use cipher::{Cipher, Mode};
+pub(crate) use digest::KeyedHasher;
 pub(crate) use header::{SHORT_HEADER, StreamHeader};
 pub(crate) use layout::Form;
 pub use layout::{LastSegment, Layout};

@@ -9,12 +9,14 @@
 //! file     | plaintext's path's length, path: if flags & 4, else the ciphertext's path without the part's suffix
 //!          | plaintext's length | how many bytes more the ciphertext has | mode | time | identity (16)
 //!          | key's identifier (4): if flags & 8, else the part's | device | inode: if flags & 32
-//!          | digest of the plaintext (16): if flags & 64 | the object's version (8): if flags & 128 |
+//!          | hidden name (16): in a part that has them | digest of the plaintext (16): if flags & 64
+//!          | the object's version (8): if flags & 128 |
 //! time     | seconds since 1970, as 2n or -2n-1 | nanoseconds (4) |, and nothing if flags & 16
 //! ```
 //!
 //! Numbers without a length are in base 128, the lowest seven bits first, with the high bit set in all bytes but the last.
 
+use super::hidden::HiddenName;
 use crate::tree::Inode;
 use crate::tree::Moment;
 use std::cmp::Ordering;
@@ -45,7 +47,7 @@ impl ObjectVersion {
 /// A file, folder or link that an index lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
-    /// Where it is, relative to the tree's root, with `/` between folders.
+    /// Where it is, relative to the tree's root, with `/` between folders; in a tree with hidden names, where its plaintext is.
     pub(crate) path: Vec<u8>,
     pub(crate) kind: IndexKind,
 }
@@ -76,6 +78,8 @@ pub(crate) struct IndexFile {
     pub(crate) inode: Option<Inode>,
     /// The digest of the plaintext, if a run computed it.
     pub(crate) digest: Option<ContentDigest>,
+    /// Where the ciphertext is, if names are hidden.
+    pub(crate) name: Option<HiddenName>,
     /// The object that is known to be this stream, if a store has it.
     pub(crate) version: Option<ObjectVersion>,
 }
@@ -86,6 +90,8 @@ pub(crate) struct Defaults {
     /// What ciphertexts' names have behind those of their plaintexts.
     pub(crate) suffix: Vec<u8>,
     pub(crate) key_id: u32,
+    /// Whether each file has a hidden name.
+    pub(crate) hides_names: bool,
 }
 
 const KIND: u8 = 3;
@@ -103,6 +109,14 @@ impl IndexEntry {
     /// The order of an index: by folder, then by name, byte by byte.
     pub(crate) fn order(&self, other: &IndexEntry) -> Ordering {
         split(&self.path).cmp(&split(&other.path))
+    }
+
+    /// Whether a file has a hidden name if and only if it is to have one.
+    pub(super) fn has_name_if(&self, hides_names: bool) -> bool {
+        match &self.kind {
+            IndexKind::File(file) => file.name.is_some() == hides_names,
+            IndexKind::Folder { .. } | IndexKind::Link { .. } => true,
+        }
     }
 
     /// What the plaintext is called; what has no plaintext is called the same there.
@@ -148,6 +162,9 @@ impl IndexEntry {
                     put_number(record, device);
                     put_number(record, number);
                     flags |= HAS_INODE;
+                }
+                if let Some(HiddenName(name)) = file.name.filter(|_| defaults.hides_names) {
+                    record.extend_from_slice(&name);
                 }
                 if let Some(digest) = &file.digest {
                     record.extend_from_slice(digest);
@@ -208,6 +225,10 @@ impl IndexEntry {
                     0 => None,
                     _ => Some(Inode { device: take_number(rest)?, number: take_number(rest)? }),
                 };
+                let name = match defaults.hides_names {
+                    false => None,
+                    true => Some(HiddenName(*take_array(rest)?)),
+                };
                 let digest = match flags & HAS_DIGEST {
                     0 => None,
                     _ => Some(*take_array(rest)?),
@@ -229,6 +250,7 @@ impl IndexEntry {
                     key_id,
                     inode,
                     digest,
+                    name,
                     version,
                 })
             }
@@ -248,6 +270,12 @@ pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (&[], path),
     }
+}
+
+/// The folders above a path, from the inmost one on, without the root.
+pub(crate) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::successors(Some(split(path).0), |folder| Some(split(folder).0))
+        .take_while(|folder| !folder.is_empty())
 }
 
 /// Whether this leads to something below a root.
@@ -290,7 +318,7 @@ pub(super) fn take_array<'r, const LEN: usize>(rest: &mut &'r [u8]) -> Result<&'
     Ok(first)
 }
 
-fn take_number(rest: &mut &[u8]) -> Result<u64, Malformed> {
+pub(super) fn take_number(rest: &mut &[u8]) -> Result<u64, Malformed> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let byte = take_byte(rest)?;

@@ -7,6 +7,7 @@ use crate::files::{
     Draft, IfExists, OpenedRoot, open_file_below, read_up_to, remove_file_below, remove_leftovers_below,
     sync_folders,
 };
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::{File, TryLockError};
 use std::io;
@@ -16,6 +17,10 @@ const LOCK: &str = ".cipherloom/index/lock";
 pub(super) const ROOT: &str = ".cipherloom/index/root";
 pub(super) const PREVIOUS: &str = ".cipherloom/index/root.previous";
 pub(super) const PARTS: &str = ".cipherloom/index/parts";
+
+/// Where the files of an index are, and those of its second copy: an accident to the one does not take the other along.
+const INDEX: &str = ".cipherloom/index";
+const COPY: &str = "00/.cipherloom/copy";
 
 /// The files of a tree's index, locked as long as this exists.
 #[derive(Debug)]
@@ -27,13 +32,21 @@ pub(super) struct IndexFolder {
     is_locked_alone: bool,
     /// Gives the tree's root its permissions back when it is dropped.
     _opened: Option<OpenedRoot>,
+    /// Whether this is the second copy.
+    is_copy: bool,
 }
 
 /// Whether the tree in this folder has an index, as far as that can be seen without its key. Something else in its place
 /// counts: opening the index then reports it.
 #[must_use]
 pub fn has_index(tree: &Path) -> bool {
-    [ROOT, PREVIOUS].iter().any(|name| !matches!(open(tree, Path::new(name)), Ok(None)))
+    let copy = copied(Path::new(ROOT));
+    [Path::new(ROOT), Path::new(PREVIOUS), &copy].iter().any(|name| !matches!(open(tree, name), Ok(None)))
+}
+
+/// Whether the tree in this folder has a second copy of its index, as one with hidden names has.
+pub(crate) fn has_copy(tree: &Path) -> bool {
+    matches!(open(tree, &copied(Path::new(ROOT))), Ok(Some(_)))
 }
 
 impl IndexFolder {
@@ -45,10 +58,41 @@ impl IndexFolder {
         if is_in_use() {
             return Err(in_use(tree));
         }
-        let folder =
-            IndexFolder { tree: tree.to_owned(), _lock: lock, is_locked_alone: false, _opened: None };
-        let is_there = |name: &str| open(tree, Path::new(name)).map(|file| file.is_some());
-        Ok((is_there(ROOT)? || is_there(PREVIOUS)?).then_some(folder))
+        let folder = IndexFolder { _lock: lock, ..IndexFolder::unlocked(tree) };
+        // What is in the place of a file is reported when that is read.
+        Ok(has_index(tree).then_some(folder))
+    }
+
+    /// The folder of a tree, for reading what no run locks.
+    pub(super) fn unlocked(tree: &Path) -> IndexFolder {
+        IndexFolder {
+            tree: tree.to_owned(),
+            _lock: None,
+            is_locked_alone: false,
+            _opened: None,
+            is_copy: false,
+        }
+    }
+
+    /// The second copy of this index, which has the same lock; `None` if this is that copy.
+    pub(super) fn copy(&self) -> Option<IndexFolder> {
+        let IndexFolder { is_locked_alone, .. } = *self;
+        let copy = IndexFolder { is_copy: true, is_locked_alone, ..IndexFolder::unlocked(&self.tree) };
+        (!self.is_copy).then_some(copy)
+    }
+
+    pub(super) fn is_copy(&self) -> bool {
+        self.is_copy
+    }
+
+    /// The tree that has this index.
+    pub(super) fn tree(&self) -> &Path {
+        &self.tree
+    }
+
+    /// Where a file of the index is, relative to the tree.
+    fn place<'p>(&self, relative: &'p Path) -> Cow<'p, Path> {
+        if self.is_copy { Cow::Owned(copied(relative)) } else { Cow::Borrowed(relative) }
     }
 
     /// The index of the tree in this folder, which is there or is to be made.
@@ -77,16 +121,17 @@ impl IndexFolder {
             // A file system without locks: nothing that another run may need is removed there.
             Some(Err(TryLockError::Error(_))) => false,
         };
-        Ok(IndexFolder { tree: tree.to_owned(), _lock: lock, is_locked_alone, _opened: opened })
+        Ok(IndexFolder { _lock: lock, is_locked_alone, _opened: opened, ..IndexFolder::unlocked(tree) })
     }
 
     /// The path of one of the files, for messages.
     pub(super) fn path(&self, relative: &str) -> PathBuf {
-        self.tree.join(relative)
+        self.tree.join(self.place(Path::new(relative)))
     }
 
     /// A file's content; `None` if it is not there. One that is longer than `limit` is damaged.
     pub(super) fn read(&self, relative: &Path, limit: u64) -> Result<Option<Vec<u8>>, Error> {
+        let relative = &self.place(relative);
         let Some(file) = open(&self.tree, relative)? else { return Ok(None) };
         let read = || -> io::Result<Option<Vec<u8>>> {
             let len = file.metadata()?.len();
@@ -105,10 +150,21 @@ impl IndexFolder {
 
     /// Writes a file, or replaces it. Its content is on stable storage first: what only the generation before had is removed soon.
     pub(super) fn write(&self, relative: &Path, bytes: &[u8]) -> Result<(), Error> {
+        self.write_file(&self.place(relative), bytes, true)
+    }
+
+    /// The same for a file of the tree that can be made again: it may be damaged after a power cut.
+    pub(super) fn write_soon(&self, relative: &Path, bytes: &[u8]) -> Result<(), Error> {
+        self.write_file(relative, bytes, false)
+    }
+
+    fn write_file(&self, relative: &Path, bytes: &[u8], is_stable: bool) -> Result<(), Error> {
         let write = || {
             let draft = Draft::begin_below(&self.tree, relative, IfExists::Overwrite)?;
             draft.write_at(bytes, 0)?;
-            draft.sync()?;
+            if is_stable {
+                draft.sync()?;
+            }
             draft.publish()
         };
         write().map_err(|error| error.at(&self.tree.join(relative)))
@@ -116,9 +172,9 @@ impl IndexFolder {
 
     /// Has the names of all that was written forced to stable storage.
     pub(super) fn sync(&self) -> Result<(), Error> {
-        let folders = [Path::new(PARTS)].into_iter().filter(|parts| self.tree.join(parts).is_dir());
-        sync_folders(&self.tree, folders.chain([Path::new(ROOT).parent().expect("a folder")]), &self.tree)
-            .map_err(|error| error.at(&self.path(PARTS)))
+        let (parts, index) = (self.place(Path::new(PARTS)), self.place(Path::new(INDEX)));
+        let folders = [&*parts, &*index].into_iter().filter(|folder| self.tree.join(folder).is_dir());
+        sync_folders(&self.tree, folders, &self.tree).map_err(|error| error.at(&self.path(PARTS)))
     }
 
     /// Removes the parts that are not in `kept`, and what killed runs left, unless another process may be using them. What remains
@@ -128,16 +184,21 @@ impl IndexFolder {
         else {
             return;
         };
-        for folder in [Path::new(ROOT).parent().expect("a folder"), Path::new(PARTS)] {
-            remove_leftovers_below(&self.tree, folder);
+        for folder in [INDEX, PARTS] {
+            remove_leftovers_below(&self.tree, &self.place(Path::new(folder)));
         }
         for name in names.flatten().map(|item| item.file_name()) {
             let digest = name.to_str().and_then(part_digest);
             if digest.is_some_and(|digest| !kept.contains(&digest)) {
-                let _ = remove_file_below(&self.tree, &Path::new(PARTS).join(&name));
+                let _ = remove_file_below(&self.tree, &self.place(Path::new(PARTS)).join(&name));
             }
         }
     }
+}
+
+/// Where the second copy has a file of the index.
+fn copied(relative: &Path) -> PathBuf {
+    relative.strip_prefix(INDEX).map_or_else(|_| relative.to_owned(), |name| Path::new(COPY).join(name))
 }
 
 /// What a name says, if it is a part's.

@@ -20,6 +20,8 @@ use std::path::PathBuf;
 mod anchor;
 mod entry;
 mod folder;
+mod hidden;
+mod name_lists;
 mod part;
 mod place;
 mod reader;
@@ -30,16 +32,19 @@ mod tests;
 mod writer;
 
 pub(crate) use anchor::Anchor;
-pub(crate) use entry::{ContentDigest, IndexEntry, IndexFile, IndexKind, split};
+pub(crate) use entry::{ContentDigest, IndexEntry, IndexFile, IndexKind, ancestors, split};
 pub use entry::{ObjectVersion, StreamIdentity};
+pub(crate) use folder::has_copy;
 pub use folder::has_index;
+pub(crate) use hidden::{HiddenName, NewNames, folder_path, is_hidden_folder};
+pub(crate) use name_lists::{has_name_lists, is_name_list, read_name_lists};
 pub use part::rewrite_part;
 pub use place::{IndexPlace, IndexStore};
 pub(crate) use reader::{Entries, Index};
 pub(crate) use root::Root;
 pub use root::rewrite_root;
 pub(crate) use sealed::digest;
-pub(crate) use writer::{IndexWriter, Replacing};
+pub(crate) use writer::{IndexWriter, Replacing, is_unreadable};
 
 /// The folder at the top of a tree that holds its index. No entry of a tree has this name, at any depth: a folder of the tree may
 /// be a tree with an index of its own.

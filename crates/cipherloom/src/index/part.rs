@@ -1,7 +1,8 @@
 //! A part of an index: a range of its entries, in the index's order.
 //!
 //! ```text
-//! part   | format (1): 1 for tink | key's identifier (4) | suffix's length | suffix | records | zeros |
+//! part   | format (1): 1 for tink, 2 for tink where names are hidden | key's identifier (4) | suffix's length | suffix
+//!        | records | zeros |
 //! ```
 //!
 //! A part ends behind an entry whose path says so (the first ten bits of its SHA-256 are zero), so that a change in one place
@@ -14,6 +15,7 @@ use super::sealed::digest;
 pub(super) const PART_LIMIT: usize = 1 << 20;
 
 const TINK: u8 = 1;
+const TINK_HIDDEN: u8 = 2;
 
 /// A part that is being made.
 #[derive(Debug)]
@@ -35,7 +37,7 @@ impl PartBuilder {
         self.bytes.clear();
         self.last.clear();
         self.entries = 0;
-        self.bytes.push(TINK);
+        self.bytes.push(if self.defaults.hides_names { TINK_HIDDEN } else { TINK });
         self.bytes.extend_from_slice(&self.defaults.key_id.to_be_bytes());
         put_bytes(&mut self.bytes, &self.defaults.suffix);
     }
@@ -99,11 +101,13 @@ impl<B: AsRef<[u8]>> PartRecords<B> {
         let &[format] = take_array(&mut rest)?;
         let key_id = u32::from_be_bytes(*take_array(&mut rest)?);
         let suffix = take_bytes(&mut rest)?.to_vec();
-        if format != TINK {
-            return Err(Malformed);
-        }
+        let hides_names = match format {
+            TINK => false,
+            TINK_HIDDEN => true,
+            _ => return Err(Malformed),
+        };
         let at = bytes.as_ref().len() - rest.len();
-        Ok(PartRecords { bytes, at, defaults: Defaults { suffix, key_id }, last: Vec::new() })
+        Ok(PartRecords { bytes, at, defaults: Defaults { suffix, key_id, hides_names }, last: Vec::new() })
     }
 
     /// The next entry.

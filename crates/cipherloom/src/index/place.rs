@@ -93,6 +93,22 @@ impl IndexFiles {
         }
     }
 
+    /// The second copy of an index in a folder, for trees that have one.
+    pub(super) fn copy(&self) -> Option<IndexFiles> {
+        match self {
+            IndexFiles::Folder(folder) => folder.copy().map(IndexFiles::Folder),
+            IndexFiles::Store(_) => None,
+        }
+    }
+
+    /// The folder of the tree; `None` if that is in a store.
+    pub(super) fn folder(&self) -> Option<&IndexFolder> {
+        match self {
+            IndexFiles::Folder(folder) => Some(folder),
+            IndexFiles::Store(_) => None,
+        }
+    }
+
     /// The path or address of one of the files, for messages.
     pub(super) fn path(&self, relative: &str) -> PathBuf {
         match self {
@@ -239,6 +255,16 @@ mod tests {
     fn links(objects: &Objects, format: &Format) -> Vec<Vec<u8>> {
         let index = Index::open(IndexPlace::Store(&Memory::of(objects)), format).unwrap().unwrap();
         index.entries().map(|entry| entry.unwrap().path).collect()
+    }
+
+    /// Somebody may have copied such a tree there.
+    #[test]
+    fn hidden_names_in_a_store_are_refused() {
+        let format = Format::tink(Keyset::generate(Template::default()).unwrap(), Backend::best()).unwrap();
+        let objects = Objects::default();
+        let refused = |error: Error| matches!(error.without_path(), Error::Index(IndexFault::Unsupported(_)));
+        assert!(refused(begin(&objects, &format).with_hidden_names(true, false).unwrap_err()));
+        assert!(refused(Index::open(IndexPlace::Store(&Memory::of(&objects)), &format).unwrap_err()));
     }
 
     /// Of writers that have read the same generation, or none, one puts the next in force; the other one changes nothing.

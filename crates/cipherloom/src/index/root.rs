@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! root   | tree's identifier (16) | generation (8) | seconds since 1970 (8) | SHA-256 of the root before, or zeros (32)
-//!        | number of parts (4) | parts | zeros |
+//!        | number of parts (4) | parts | 1 if names are hidden, else 0 | zeros |
 //! part   | SHA-256 of its file, which is its name (32) | length of its file (4) | SHA-256 of its plaintext without the zeros (32)
 //!        | key's identifier (4) | number of its entries (4) |
 //! ```
@@ -27,6 +27,8 @@ pub(crate) struct Root {
     /// SHA-256 of the file of the root before.
     pub(crate) previous: Digest,
     pub(crate) parts: Vec<PartReference>,
+    /// Whether the tree's files have names that only the index knows.
+    pub(crate) hides_names: bool,
 }
 
 /// What a root says of a part.
@@ -69,6 +71,9 @@ impl Root {
             bytes.extend_from_slice(&part.key_id.to_be_bytes());
             bytes.extend_from_slice(&part.entries.to_be_bytes());
         }
+        if self.hides_names {
+            bytes.push(1);
+        }
         bytes
     }
 
@@ -88,9 +93,37 @@ impl Root {
                 entries: u32::from_be_bytes(*take_array(rest)?),
             });
         }
-        if generation == 0 || rest.iter().any(|byte| *byte != 0) {
+        let hides_names = rest.first() == Some(&1);
+        let zeros = if hides_names { &rest[1..] } else { rest };
+        if generation == 0 || zeros.iter().any(|byte| *byte != 0) {
             return Err(Malformed);
         }
-        Ok(Root { tree, generation, time, previous, parts })
+        Ok(Root { tree, generation, time, previous, parts, hides_names })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_of_a_root_are_survived() {
+        let reference = PartReference { name: [1; 32], len: 5, content: [2; 32], key_id: 3, entries: 4 };
+        for hides_names in [false, true] {
+            let (tree, previous, parts) = ([5; 16], [8; 32], vec![reference; 2]);
+            let root = Root { tree, generation: 6, time: 7, previous, parts, hides_names };
+            let mut bytes = root.write();
+            assert_eq!(Root::read(&bytes).unwrap(), root);
+            for len in 0..bytes.len() - usize::from(hides_names) {
+                assert!(Root::read(&bytes[..len]).is_err());
+            }
+            for damage in [&[2][..], &[0, 1], &[1, 1]] {
+                let front = bytes.len() - usize::from(hides_names);
+                assert!(Root::read(&[&bytes[..front], damage].concat()).is_err());
+            }
+            // As many parts as there can be, of which none is there.
+            bytes[64..68].copy_from_slice(&[0xff; 4]);
+            assert!(Root::read(&bytes).is_err());
+        }
     }
 }

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 pub(super) const ROOT: &[u8] = b"\0cipherloom index root 1";
 pub(super) const PART: &[u8] = b"\0cipherloom index part 1";
+pub(super) const NAMES: &[u8] = b"\0cipherloom hidden names 1";
 
 /// Plaintexts are filled with zeros to a multiple of this, so that lengths show little.
 const PAGE: usize = 4096;

@@ -1,8 +1,9 @@
 //! Writes a generation of an index: its parts as they become complete, then the root.
 
 use super::anchor::Anchor;
-use super::entry::{Defaults, IndexEntry, is_path, split};
-use super::folder::ROOT;
+use super::entry::{Defaults, IndexEntry, IndexKind, is_path, split};
+use super::folder::{PREVIOUS, ROOT};
+use super::name_lists::{NameLists, has_name_lists};
 use super::part::{PART_LIMIT, PartBuilder};
 use super::place::{IndexFiles, IndexPlace, part_path};
 use super::reader::Index;
@@ -32,6 +33,10 @@ pub(crate) struct IndexWriter {
     /// The last entry's path.
     last: Vec<u8>,
     parts: Vec<PartReference>,
+    /// Of a tree with hidden names.
+    names: Option<NameLists>,
+    /// Paths of the folders that are listed, of such a tree.
+    folders: HashSet<Vec<u8>>,
 }
 
 /// Which index may be replaced.
@@ -74,7 +79,7 @@ impl IndexWriter {
         let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         files.begin_generation()?;
         let mut is_same_key = true;
-        let open = |format| Index::newest(Arc::clone(&files), format);
+        let open = |format| Index::newest_to_replace(Arc::clone(&files), format);
         let (previous, replaces_unopened) = match (open(format), replacing) {
             (Err(error), Replacing::Any) if is_unreadable(&error) => (None, true),
             (Err(error), Replacing::Rekeyed(before)) if is_unreadable(&error) => {
@@ -95,7 +100,9 @@ impl IndexWriter {
         // Keys of two keysets may have one identifier.
         let is_usable = |part: &&PartReference| is_same_key && part.key_id == key_id;
         let known = parts.filter(is_usable).map(|part| (part.content, *part)).collect();
-        let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id });
+        let hides_names = previous.as_ref().is_some_and(|(index, _)| index.root().hides_names);
+        let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id, hides_names });
+        let names = hides_names.then(NameLists::new);
         Ok(IndexWriter {
             files,
             format: format.clone(),
@@ -107,7 +114,41 @@ impl IndexWriter {
             builder,
             last: Vec::new(),
             parts: Vec::new(),
+            names,
+            folders: HashSet::new(),
         })
+    }
+
+    /// Has the tree's files have hidden names, or the names of their plaintexts. A tree that gets hidden names begins with a
+    /// generation that lists nothing: later runs come to the same names by it. `rebuilds`: not if its files are to be listed.
+    ///
+    /// # Errors
+    /// [`IndexFault::OtherNames`] if the generation before says otherwise; as [`IndexWriter::finish`].
+    pub(crate) fn with_hidden_names(
+        mut self,
+        hides_names: bool,
+        rebuilds: bool,
+    ) -> Result<IndexWriter, Error> {
+        if self.previous.is_none()
+            && !rebuilds
+            && let Some(folder) = self.files.folder()
+            && has_name_lists(folder.tree(), &self.format)
+        {
+            return Err(Error::from(IndexFault::NamesLost).at(folder.tree()));
+        }
+        match &self.previous {
+            // A run that is to make such files is refused before.
+            Some((index, _)) if index.root().hides_names != hides_names => {
+                let fault = IndexFault::OtherNames { are_hidden: !hides_names };
+                Err(Error::from(fault).at(&self.files.path(ROOT)))
+            }
+            None if hides_names => {
+                self.names = Some(NameLists::new());
+                self.set_suffix(b"");
+                if rebuilds { Ok(self) } else { self.go_on(b"") }
+            }
+            _ => Ok(self),
+        }
     }
 
     /// The generation before, if there is one.
@@ -117,19 +158,40 @@ impl IndexWriter {
 
     /// What names have behind those of their plaintexts, unless entries say otherwise. To be called before the first entry.
     pub(crate) fn set_suffix(&mut self, suffix: &[u8]) {
-        self.builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id: self.key_id });
+        let (suffix, hides_names) = (suffix.to_owned(), self.names.is_some());
+        self.builder = PartBuilder::new(Defaults { suffix, key_id: self.key_id, hides_names });
     }
 
     /// Adds an entry. They come in the index's order.
     pub(crate) fn push(&mut self, entry: &IndexEntry) -> Result<(), Error> {
         let follows = self.last.is_empty() || split(&self.last) < split(&entry.path);
-        if !(is_path(&entry.path) && follows) {
+        if !(is_path(&entry.path) && follows && entry.has_name_if(self.names.is_some())) {
             return Err(Error::internal("an index's entries are not paths in their order"));
         }
         self.last.clone_from(&entry.path);
+        if let Some(names) = &mut self.names {
+            // No file system keeps a file from being a folder of others.
+            let (folder, _) = split(&entry.path);
+            if !(folder.is_empty() || self.folders.contains(folder)) {
+                return Err(Error::internal("an index's entry is in no folder of it"));
+            }
+            if matches!(entry.kind, IndexKind::Folder { .. }) {
+                self.folders.insert(entry.path.clone());
+            }
+            names.push(entry);
+        }
         let mut end =
             End { files: &self.files, format: &self.format, key_id: self.key_id, known: &self.known };
         self.builder.push(entry, |bytes, entries| end.part(bytes, entries, &mut self.parts))
+    }
+
+    /// Writes the lists of hidden names, if there are some, when all entries were added. Returns what is wrong with those that
+    /// cannot be written: nobody needs them as long as there is the index.
+    pub(crate) fn write_names(&self) -> Vec<Error> {
+        match (&self.names, self.files.folder()) {
+            (Some(names), Some(folder)) => names.write(folder, &self.format),
+            _ => Vec::new(),
+        }
     }
 
     /// Writes this generation and begins the next one. No other process gets the lock in between. `suffix`: that of its parts.
@@ -150,7 +212,10 @@ impl IndexWriter {
 
     /// Leaves the generation before in force, if there is one, and has the anchor remember it.
     pub(crate) fn keep(self) -> Result<Option<Root>, Error> {
-        let Some((index, _)) = self.previous else { return Ok(None) };
+        let Some((index, file)) = self.previous else { return Ok(None) };
+        if self.names.is_some() {
+            renew_copies(&self.files, &self.format, &index, &file)?;
+        }
         if let Some(anchor) = self.anchor {
             anchor.write(index.root(), index.digest())?;
         }
@@ -174,6 +239,7 @@ impl IndexWriter {
             time: now(),
             previous: before.map_or(Digest::default(), |index| *index.digest()),
             parts: self.parts,
+            hides_names: self.names.is_some(),
         };
         let mut plaintext = root.write();
         if plaintext.len() > ROOT_LIMIT {
@@ -184,16 +250,57 @@ impl IndexWriter {
         if let Some((index, _)) = &self.previous {
             kept.extend(index.root().parts.iter().map(|part| part.name));
         }
-        self.files.replace_root(&file, self.previous.as_ref().map(|(_, file)| &**file))?;
+        let previous = self.previous.as_ref().map(|(_, file)| &**file);
+        self.files.replace_root(&file, previous)?;
+        // Each of both copies is whole at any moment.
+        let copy = self.names.as_ref().and_then(|_| self.files.copy());
+        if let Some(copy) = &copy {
+            copy_parts(&self.files, copy, &root)?;
+            copy.replace_root(&file, previous)?;
+        }
         // Another key may open what this one did not.
         if !self.replaces_unopened {
             self.files.remove_other_parts(&kept);
+            copy.iter().for_each(|copy| copy.remove_other_parts(&kept));
         }
         if let Some(anchor) = self.anchor {
             anchor.write(&root, &digest(&file))?;
         }
         Ok(root)
     }
+}
+
+/// Has both copies of an index be of this generation, whose root has this file: a run may have been killed between them.
+fn renew_copies(files: &IndexFiles, format: &Format, index: &Index, file: &[u8]) -> Result<(), Error> {
+    let Some(copy) = files.copy() else { return Ok(()) };
+    for place in [files, &copy] {
+        let found = place.read(ROOT, file_limit(ROOT_LIMIT)).ok().flatten();
+        if found.is_none_or(|found| digest(&found) != *index.digest()) {
+            let previous = index.files().read(PREVIOUS, file_limit(ROOT_LIMIT))?;
+            copy_parts(index.files(), place, index.root())?;
+            place.replace_root(file, previous.as_deref())?;
+            let earlier = previous.as_ref().and_then(|file| sealed::open(format, sealed::ROOT, file).ok());
+            let earlier = earlier.and_then(|root| Root::read(&root).ok());
+            let roots = earlier.iter().chain([index.root()]);
+            let kept = roots.flat_map(|root| &root.parts).map(|part| part.name).collect();
+            place.remove_other_parts(&kept);
+        }
+    }
+    Ok(())
+}
+
+/// Gives the second copy of an index the parts of a generation that it lacks.
+fn copy_parts(files: &IndexFiles, copy: &IndexFiles, root: &Root) -> Result<(), Error> {
+    for part in &root.parts {
+        let (path, len) = (part_path(&part.name), u64::from(part.len));
+        let is_part = |file: &Vec<u8>| digest(file) == part.name;
+        if copy.read(&path, len).ok().flatten().filter(is_part).is_none() {
+            let file = files.read(&path, len)?.filter(is_part);
+            let lost = || Error::internal("a part of an index was changed while it was written");
+            copy.write_part(&part.name, &file.ok_or_else(lost)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// How a part is written.
@@ -248,7 +355,7 @@ pub(super) fn seal_for_readers(
 }
 
 /// Whether an index that cannot be read for this reason may be replaced by one that is made from the files.
-fn is_unreadable(error: &Error) -> bool {
+pub(crate) fn is_unreadable(error: &Error) -> bool {
     matches!(error.without_path(), Error::Index(IndexFault::NotOpened | IndexFault::Damaged(_)))
 }
 

@@ -6,6 +6,7 @@
 //! themselves.
 
 use super::in_place::is_in_place;
+use super::indexing::refuse_other_names;
 use super::job::{IndexMode, Job, Work};
 use super::other_key::find_other_key;
 use super::tally::Tally;
@@ -56,14 +57,15 @@ enum Origin {
     Refused,
 }
 
-/// Refuses a job whose source and destination contain each other, or whose destination holds files under another key. To be
-/// called once before [`super::run`], which does not look for such files.
+/// Refuses a job whose source and destination contain each other, or whose destination hides names unlike the job, or holds files
+/// under another key. To be called once before [`super::run`], which does not look for such files.
 ///
 /// # Errors
 /// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`];
-/// [`Error::RekeyUnauthenticated`]; [`Error::OtherKey`] with the path of such a file.
+/// [`Error::RekeyUnauthenticated`]; [`IndexFault::OtherNames`]; [`Error::OtherKey`] with the path of such a file.
 pub fn check(tree: &Tree, job: &Job) -> Result<(), Error> {
     refuse_contradictions(tree, job)?;
+    refuse_other_names(job)?;
     if job.allow_mixed_keys || is_in_place(tree, job) {
         return Ok(());
     }
@@ -73,6 +75,10 @@ pub fn check(tree: &Tree, job: &Job) -> Result<(), Error> {
 /// Refuses a job whose source and destination contain each other, or whose formats cannot be re-keyed.
 pub(super) fn refuse_contradictions(tree: &Tree, job: &Job) -> Result<(), Error> {
     job.work.check_rekey()?;
+    job.check_hidden_names()?;
+    if job.hides_outputs() && tree.is_single_file {
+        return Err(IndexFault::Unsupported("a folder, not a single file").into());
+    }
     let mut passed_over = tree.passed_over;
     let carries = job.index.as_ref().is_some_and(|index| index.mode == IndexMode::Carry);
     let folder = tree.root.join(FOLDER);
@@ -143,7 +149,7 @@ pub(super) fn prepare_below(
     let first =
         if tree.is_single_file { Origin::Found(None) } else { origin(&root, Path::new(""), *made, job)? };
     folders.push(first);
-    if !tree.entries.is_empty() {
+    if !tree.entries.is_empty() || job.hides_names() {
         match root.check_naming(job.existing()) {
             // Who may not write here may be allowed to further down.
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
@@ -186,6 +192,10 @@ pub(super) fn prepare_below(
         }
     }
     let first_existing = first_existing.clone();
+    if job.hides_outputs() {
+        // Files are not in the folders of their source.
+        shared.clear();
+    }
     // What bears a folder's name at the end of the run is looked at anew.
     let root = root.with_waypoints();
     Ok(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders, shared })
@@ -317,20 +327,22 @@ fn refuse_nesting(source: &Path, destination: &Path) -> Result<(), Error> {
 /// A resumed run finishes what a stopped one began, and cannot know which folders that had made. So with
 /// `--if-exists skip` a folder that was there gets its twin's time too, and loses permissions that its twin lacks. It gets
 /// none that it did not have, but for its owner's where they were missing; or exactly its twin's, if the job preserves them.
-/// The root, which may be older than both, is left as it was. With `overwrite` folders that were there end as they were.
+/// The root, which may be older than both, is left as it was. With `overwrite` folders that were there end as they were, and so
+/// do those of files with hidden names, which have no twins.
 pub(super) fn finish(tree: &Tree, job: &Job, outputs: &OutputTree, tally: &Tally<'_, u32>) {
     let Some(destination) = &job.destination else { return };
     // The folder around what the user named is not part of it.
     let first_twin = usize::from(tree.is_single_file || tree.is_several);
+    let has_twins = !job.hides_outputs();
     for (index, directory) in tree.directories.iter().enumerate().rev() {
         let attributes = &directory.attributes;
         let ending = match outputs.folders.get(index) {
             Some(Origin::Made) if job.preserve_modes => Ending::Preserved(attributes),
             Some(Origin::Made) => Ending::Made(attributes),
-            Some(Origin::Found(opened)) if outputs.in_place && index >= first_twin => {
+            Some(Origin::Found(opened)) if outputs.in_place && has_twins && index >= first_twin => {
                 Ending::Resumed(attributes, *opened)
             }
-            Some(Origin::Found(opened)) if job.settles_folders() && index > 0 => {
+            Some(Origin::Found(opened)) if job.settles_folders() && has_twins && index > 0 => {
                 if job.preserve_modes {
                     Ending::Preserved(attributes)
                 } else {

@@ -5,6 +5,7 @@
 //! that this run did not write goes into an index only if a key opens its first segment.
 
 mod checking;
+mod hidden;
 mod items;
 mod listing;
 mod rekeying;
@@ -13,27 +14,31 @@ mod streams;
 mod writing;
 
 pub use checking::Expectations;
-pub(super) use items::{Item, Items, Place, bytes_of, folders_with_files};
-pub use listing::{list_index, list_indexed_files, select_indexed_files};
+pub(super) use hidden::output_folders;
+pub use hidden::{refuse_other_names, reveal};
+pub(super) use items::{Item, Items, Place, bytes_of, folders_with_files, read_link};
+pub use listing::{find_damaged_copies, list_index, list_indexed_files, select_indexed_files};
 pub(super) use round::{Edits, Round, stream_key};
 pub use streams::{Seen, StreamEnds};
 
 use super::destination::OutputTree;
+use super::hidden_names::HiddenNames;
 use super::job::{IndexMode, IndexUse, Job};
 use super::tally::Tally;
 use super::translation::Buffers;
 use crate::Error;
 use crate::engine::lock;
 use crate::error::IndexFault;
-use crate::files::{Input, Source, open_file_below};
+use crate::files::open_file_below;
 use crate::format::Predecessor;
-use crate::index::{FOLDER, IndexWriter, Replacing, Root, StreamIdentity};
+use crate::index::{FOLDER, HiddenName, IndexWriter, Replacing, Root, StreamIdentity};
 use crate::report::{IndexReport, Observer};
-use crate::tree::{Attributes, Tree, attributes};
+use crate::tree::{Attributes, Tree};
 use checking::Checking;
+use hidden::{Blocked, blocked_by_names, new_names, place_of};
 use rekeying::Rekeying;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 use writing::{Written, entries_of, rekeyed_entries, write};
 
@@ -50,6 +55,9 @@ pub struct Indexing<'r> {
     held: Mutex<Vec<u32>>,
     /// What a synchronization adds to what it writes.
     round: Option<Round<'r>>,
+    /// Where the ciphertexts are, if names are hidden, and what is not made.
+    names: HiddenNames,
+    blocked: Blocked,
 }
 
 enum Purpose<'r> {
@@ -70,13 +78,17 @@ impl<'r> Indexing<'r> {
         is_in_place: bool,
         tally: &Tally<'_, K>,
     ) -> Result<Option<Indexing<'r>>, Error> {
-        let Some(index_use @ IndexUse { mode, anchor, .. }) = &job.index else { return Ok(None) };
+        let Some(index_use @ IndexUse { mode, anchor, hides_names, .. }) = &job.index else {
+            return Ok(None);
+        };
         if tree.is_single_file {
             return Err(IndexFault::Unsupported("a folder, not a single file").into());
         }
+        job.check_hidden_names()?;
         let opening = job.work.opening();
         let suffix = job.suffix.as_encoded_bytes();
         let anchor = anchor.as_deref();
+        let (mut names, mut blocked) = (index_use.names.clone(), Blocked::default());
         let needs_keyset = || Error::from(IndexFault::Unsupported("a job that encrypts or verifies"));
         let (root, purpose) = match *mode {
             IndexMode::Update => {
@@ -85,6 +97,10 @@ impl<'r> Indexing<'r> {
                 };
                 let replacing = Replacing::Opened;
                 let writer = IndexWriter::begin(index_use.place(root), format, suffix, replacing, anchor)?;
+                let writer = writer.with_hidden_names(*hides_names, false)?;
+                if *hides_names {
+                    (names, blocked) = new_names(tree, job, format, &writer)?;
+                }
                 (root, Purpose::Write(Box::new(writer)))
             }
             IndexMode::Rebuild { replace, .. } => {
@@ -92,6 +108,7 @@ impl<'r> Indexing<'r> {
                 let replacing = if replace { Replacing::Any } else { Replacing::Nothing };
                 let place = index_use.place(&tree.root);
                 let writer = IndexWriter::begin(place, format, suffix, replacing, anchor)?;
+                let writer = writer.with_hidden_names(*hides_names, true)?;
                 (&*tree.root, Purpose::Write(Box::new(writer)))
             }
             IndexMode::Sync(_) => return Err(Error::internal("a synchronization begins its own index")),
@@ -102,6 +119,9 @@ impl<'r> Indexing<'r> {
             IndexMode::Carry => {
                 let root = job.destination.as_deref().ok_or_else(needs_keyset)?;
                 let rekeying = Rekeying::begin(tree, job, root, is_in_place, tally)?;
+                if *hides_names && !is_in_place {
+                    blocked = blocked_by_names(tree, job, &names, &rekeying.writer)?;
+                }
                 (root, Purpose::Carry(Box::new(rekeying)))
             }
         };
@@ -110,7 +130,8 @@ impl<'r> Indexing<'r> {
             Purpose::Check(_) => 0,
         };
         let seen = (0..seen).map(|_| OnceLock::new()).collect();
-        Ok(Some(Indexing { tree, job, root, purpose, seen, held: Mutex::default(), round: None }))
+        let (held, round) = (Mutex::default(), None);
+        Ok(Some(Indexing { tree, job, root, purpose, seen, held, round, names, blocked }))
     }
 
     /// Which stream an output is that this run has written, before it gets its name; `None` if nobody asks.
@@ -159,15 +180,19 @@ impl<'r> Indexing<'r> {
         if matches!(self.purpose, Purpose::Check(_)) {
             return Ok(());
         }
-        let listed = self.tree.entries.get(entry);
-        let below = &self.tree.directories[listed.directory() as usize].path;
-        let path = below.join(&buffers.name);
+        let path = self.names.of(entry).map_or_else(
+            || {
+                let listed = self.tree.entries.get(entry);
+                self.tree.directories[listed.directory() as usize].path.join(&buffers.name)
+            },
+            HiddenName::path,
+        );
         // It is the output that is not as it should be.
         let at = |error: Error| match error {
             Error::Stopped => error,
             error => error.at(&self.root.join(&path)),
         };
-        let (input, attributes) = open_output(self.root, &path).map_err(at)?;
+        let (input, attributes) = streams::open_output(self.root, &path).map_err(at)?;
         let seen = match &self.purpose {
             Purpose::Carry(rekeying) => {
                 match rekeying.confirm(entry, (input, attributes), run_len, buffers, observer) {
@@ -267,10 +292,10 @@ impl<'r> Indexing<'r> {
     /// Writes the index, or reports what was kept back; `None` if that failed, which is reported, or if a run that re-keys into
     /// another folder has made nothing and something failed. In place, the index in force is reported then.
     pub(super) fn finish(self, outputs: Option<&OutputTree>, tally: &Tally<'_, u32>) -> Option<IndexReport> {
-        let tree = self.tree;
+        let (tree, names) = (self.tree, self.names.clone());
         let identity_of = |entry: u32| {
             let listed = tree.entries.get(entry);
-            let file = open_file_below(&tree.root, &tree.relative_path(listed)).ok()?;
+            let file = open_file_below(&tree.root, &place_of(tree, &names, entry)).ok()?;
             StreamEnds::read(&file, listed.size()).ok()?.identity().ok()
         };
         self.finish_with(outputs, tally, &|entry| entry, &identity_of)
@@ -294,10 +319,20 @@ impl<'r> Indexing<'r> {
         key: &dyn Fn(u32) -> K,
         identity_of: &dyn Fn(u32) -> Option<StreamIdentity>,
     ) -> Option<IndexReport> {
-        let Indexing { tree, job, root, purpose, seen, held, round: _ } = self;
+        let Indexing { tree, job, root, purpose, seen, held, round: _, names, blocked } = self;
         let held = held.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
-        let written = Written { tree, job, root, outputs, seen: &seen, digests: &[], report: &report };
+        let written = Written {
+            tree,
+            job,
+            root,
+            outputs,
+            seen: &seen,
+            digests: &[],
+            names: &names,
+            blocked,
+            report: &report,
+        };
         let finish = |checking: Checking| {
             let (report, held) = checking.finish(tree, held, identity_of, tally);
             for (entry, error) in held {
@@ -347,20 +382,6 @@ impl<'r> Indexing<'r> {
     }
 }
 
-/// Opens a file of the encrypted tree that is to be an output of this run.
-fn open_output(root: &Path, path: &Path) -> Result<(Input, Attributes), Error> {
-    let file = open_file_below(root, path).map_err(|error| match error {
-        Error::SourceChanged => Error::LinkInDestination,
-        error => error,
-    })?;
-    let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
-    if !metadata.is_file() {
-        return Err(Error::OutputExists);
-    }
-    let attributes = attributes(&metadata);
-    Ok((Input::new(file, metadata.len(), &attributes), attributes))
-}
-
 pub(super) fn report_of(root: &Root) -> IndexReport {
     IndexReport {
         generation: root.generation,
@@ -368,11 +389,4 @@ pub(super) fn report_of(root: &Root) -> IndexReport {
         entries: root.entries(),
         ..IndexReport::default()
     }
-}
-
-/// Where the link leads that is in the place of the tree's below `root`.
-pub(super) fn read_link(root: &Path, tree: &Tree, link: u32) -> Result<PathBuf, Error> {
-    let link = &tree.links[link as usize];
-    let below = &tree.directories[link.directory as usize].path;
-    Source::root(root)?.below(below)?.read_link(&link.name)
 }

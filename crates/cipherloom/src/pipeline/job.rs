@@ -1,5 +1,6 @@
 //! A job: what to do with a tree and where its outputs go. Said once by the caller, read by every worker.
 
+use super::hidden_names::HiddenNames;
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{Existing, IfExists};
@@ -163,13 +164,27 @@ pub struct IndexUse {
     pub selection: Selection,
     /// The object store that has the encrypted tree; `None`: it is in a folder.
     pub store: Option<Arc<dyn IndexStore>>,
+    /// Whether the files of the encrypted tree have names that only the index knows.
+    pub hides_names: bool,
+    /// Those of the source's files, if the source is such a tree ([`super::reveal`]).
+    pub names: HiddenNames,
+    /// Whether an authentic file that is not the listed one is decrypted before it is reported: nobody asked for an index.
+    pub releases_replaced: bool,
 }
 
 impl IndexUse {
     /// A use without an anchor, over all files.
     #[must_use]
     pub fn new(mode: IndexMode) -> IndexUse {
-        IndexUse { mode, anchor: None, selection: Selection::default(), store: None }
+        IndexUse {
+            mode,
+            anchor: None,
+            selection: Selection::default(),
+            store: None,
+            hides_names: false,
+            names: HiddenNames::default(),
+            releases_replaced: false,
+        }
     }
 
     /// Where the index of the tree at `root` is.

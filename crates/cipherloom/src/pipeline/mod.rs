@@ -13,6 +13,7 @@ mod armor;
 mod collisions;
 mod commit;
 mod destination;
+mod hidden_names;
 mod in_place;
 mod indexing;
 mod job;
@@ -32,7 +33,8 @@ mod worker;
 pub use destination::check;
 pub use in_place::is_in_place;
 pub use indexing::{
-    Expectations, Indexing, Seen, StreamEnds, list_index, list_indexed_files, select_indexed_files,
+    Expectations, Indexing, Seen, StreamEnds, find_damaged_copies, list_index, list_indexed_files,
+    refuse_other_names, reveal, select_indexed_files,
 };
 pub use job::{IndexMode, IndexUse, Job, Links, SyncOptions, Work};
 pub use key_file::{replace_key_file, write_key_file};
@@ -50,6 +52,7 @@ use crate::report::{Observer, Report};
 use crate::tree::Tree;
 use collisions::Collisions;
 use destination::OutputTree;
+use indexing::output_folders;
 use queue::Queue;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -68,6 +71,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
     let start = Instant::now();
     plan.check_fits(tree.entries.len(), &job.work.request())?;
     destination::refuse_contradictions(tree, job)?;
+    refuse_other_names(job)?;
     let in_place = is_in_place(tree, job);
     // In place, outputs replace the only copy, and links are there already.
     let mut job = job.clone();
@@ -81,12 +85,15 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
     for unlisted in &tree.unlisted {
         tally.fail_other(&unlisted.path, None, &unlisted.error);
     }
-    let outputs = destination::prepare(tree, job, &tally)?;
+    let hidden_folders = job.hides_outputs().then(|| output_folders(&tree.root)).transpose()?;
+    // The folders that the outputs go to.
+    let folders = hidden_folders.as_ref().unwrap_or(tree);
+    let outputs = destination::prepare(folders, job, &tally)?;
     let indexing = match Indexing::begin(tree, job, in_place, &tally) {
         Ok(indexing) => indexing,
         Err(error) => {
             if let Some(outputs) = &outputs {
-                destination::close_again(tree, outputs);
+                destination::close_again(folders, outputs);
             }
             return Err(error);
         }
@@ -99,9 +106,9 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
         if let Some(outputs) = &outputs {
             if in_place {
                 // The folders are nobody's draft: what a stopped run replaced in them is there to stay.
-                destination::finish(tree, job, outputs, &tally);
+                destination::finish(folders, job, outputs, &tally);
             } else {
-                destination::close_again(tree, outputs);
+                destination::close_again(folders, outputs);
             }
         }
         // A panic stops the run too.
@@ -112,7 +119,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
     // Before the folders are closed, which may become read-only.
     let index = indexing.and_then(|indexing| indexing.finish(outputs.as_ref(), &tally));
     if let Some(outputs) = &outputs {
-        destination::finish(tree, job, outputs, &tally);
+        destination::finish(folders, job, outputs, &tally);
     }
     Ok(Report { links, index, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
 }

@@ -6,7 +6,7 @@
 use super::job::Job;
 use crate::files::IfExists;
 use crate::format::{RECOGNISE_LEN, Recognised, recognise};
-use crate::index::is_reserved;
+use crate::index::{is_name_list, is_reserved};
 use crate::tree::{Tree, is_temporary};
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -68,7 +68,11 @@ fn sample(root: &Path) -> Vec<PathBuf> {
             }
             if kind.is_dir() {
                 folders.push_back(folder.join(item.file_name()));
-            } else if kind.is_file() && !is_temporary(&item.file_name()) && of_this < FILES_OF_A_FOLDER {
+            } else if kind.is_file()
+                && !is_temporary(&item.file_name())
+                && !is_name_list(&folder.join(item.file_name()))
+                && of_this < FILES_OF_A_FOLDER
+            {
                 files.push(folder.join(item.file_name()));
                 of_this += 1;
             }

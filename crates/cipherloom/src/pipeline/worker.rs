@@ -11,10 +11,11 @@ use super::tally::{Ended, Entries, Tally};
 use super::translation::{Buffers, Passage};
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::{Folders, Granted, IfExists, Input, Output, has_extended_attributes};
+use crate::files::{Folders, Granted, Hidden, IfExists, Input, Output, Target, has_extended_attributes};
 use crate::plan::{Operation, Plan, Task};
 use crate::report::Observer;
-use crate::tree::{Entry, Tree};
+use crate::tree::{Attributes, Entry, Tree};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -183,13 +184,15 @@ impl<'r> Worker<'r> {
     /// Opens both ends of an entry and prepares its output name and the path to bind.
     pub(super) fn open(&mut self, index: u32) -> Result<Option<(Input, Option<Output>)>, Error> {
         let entry = self.entry(index);
+        self.run.indexing.map_or(Ok(()), |indexing| indexing.check_place(index))?;
         self.name_output(index)?;
         self.bind_path(entry)?;
-        let Run { tree, job, collisions, .. } = self.run;
+        let Run { tree, job, in_place, .. } = self.run;
         if let Some(other) = self.run.shared_folders.get(&entry.directory()) {
             return Err(Error::NameCollision { other: other.clone() });
         }
-        let folder = self.folders.open(entry.directory())?;
+        let hidden = self.hidden(index);
+        let folder = self.folders.open_hidden(entry.directory(), hidden)?;
         let attributes = entry.attributes();
         let mut output = None;
         if job.destination.is_some() {
@@ -197,11 +200,18 @@ impl<'r> Worker<'r> {
             let looks = job.if_exists == IfExists::Skip
                 || (job.if_exists == IfExists::Fail && entry.size() > LOOK_FIRST);
             if looks && folder.target().has_output(&self.buffers.name) {
-                collisions.check(tree, job, index, folder.target())?;
+                check_collisions(self.run, index, hidden, folder.target())?;
                 return if job.if_exists == IfExists::Skip { Ok(None) } else { Err(Error::OutputExists) };
             }
-            let made = folder.target().output(Some(&attributes.permissions));
+            let made = output_attributes(&attributes, hidden, in_place.then_some(folder.target()))?;
+            let made = folder.target().output(Some(&made.permissions));
             output = Some(made.map_err(Error::of_destination)?);
+        }
+        if let Some(Hidden { name, in_source: true, .. }) = hidden {
+            let file = folder.source.input(&name.file_name(), false)?;
+            // The listing has the plaintext's time.
+            let attributes = Attributes { modified: None, ..attributes };
+            return Ok(Some((Input::new(file, entry.size(), &attributes), output)));
         }
         let file = folder.source.input(entry.name(), tree.is_single_file)?;
         if matches!(job.work, Work::Encrypt(_)) && has_extended_attributes(&file) {
@@ -210,7 +220,16 @@ impl<'r> Worker<'r> {
         Ok(Some((Input::new(file, entry.size(), &attributes), output)))
     }
 
+    /// Where the entry is, if names are hidden.
+    fn hidden(&self, index: u32) -> Option<Hidden> {
+        self.run.indexing.and_then(|indexing| indexing.hidden(index))
+    }
+
     pub(super) fn name_output(&mut self, index: u32) -> Result<(), Error> {
+        if let Some(Hidden { name, in_output: true, .. }) = self.hidden(index) {
+            self.buffers.name = name.file_name();
+            return Ok(());
+        }
         let job = self.run.job;
         let is_named = job.output_name(self.entry(index).name(), &mut self.buffers.name);
         if is_named { Ok(()) } else { Err(job.suffix_missing()) }
@@ -234,34 +253,42 @@ impl<'r> Worker<'r> {
     }
 
     fn commit(&mut self, index: u32, passage: Passage, written: u64) -> Result<Ended, Error> {
+        let mut compared = Ok(());
         if let Some(indexing) = self.run.indexing
             && self.run.job.work.opening().is_some()
         {
             let input = passage.input();
-            indexing.compare(index, input.file(), input.len())?;
+            compared = indexing.compare(index, input.file(), input.len());
+            if !self.run.job.index.as_ref().is_some_and(|index| index.releases_replaced) {
+                compared?;
+                compared = Ok(());
+            }
         }
-        match passage.finish(self.run.in_place)? {
-            Some(output) => self.commit_output(index, output, written),
-            None => Ok(Ended::Done(written)),
-        }
+        let ended = match passage.finish(self.run.in_place)? {
+            Some(output) => self.commit_output(index, output, written)?,
+            None => Ended::Done(written),
+        };
+        compared.map(|()| ended)
     }
 
     /// Gives an output its name, which is in `buffers.name`. Another run may have made it meanwhile.
     pub(super) fn commit_output(&mut self, index: u32, output: Output, written: u64) -> Result<Ended, Error> {
-        let Run { tree, job, collisions, .. } = self.run;
+        let run @ Run { job, collisions, .. } = self.run;
         let entry = self.entry(index);
-        let folder = self.folders.open(entry.directory())?;
+        let (hidden, attributes) = (self.hidden(index), entry.attributes());
+        let folder = self.folders.open_hidden(entry.directory(), hidden)?;
         let (folder, name) = (folder.target(), &*self.buffers.name);
+        let attributes = output_attributes(&attributes, hidden, run.in_place.then_some(folder))?;
         let (indexing, bound) = (self.run.indexing, &*self.buffers.associated_data);
         let may_replace = || {
             indexing.map_or(Ok(()), |indexing| indexing.may_replace(index, name, bound))?;
-            collisions.check(tree, job, index, folder)
+            check_collisions(run, index, hidden, folder)
         };
         let naming = Naming { name, may_replace: &may_replace };
         let seen = self.run.indexing.map(|indexing| indexing.see(output.file(), written)).transpose()?;
         // Before the name is there: who finds it taken looks here next.
         let being_named = collisions.use_name(index);
-        let named = output.commit(folder, naming, &entry.attributes(), &mut self.granted, job);
+        let named = output.commit(folder, naming, &attributes, &mut self.granted, job);
         being_named.settle(named.is_ok());
         match named {
             Ok(all_taken) => {
@@ -274,13 +301,33 @@ impl<'r> Worker<'r> {
                 Ok(Ended::Done(written))
             }
             Err(Error::OutputExists) => {
-                collisions.check(tree, job, index, folder)?;
+                check_collisions(run, index, hidden, folder)?;
                 let is_done = job.if_exists == IfExists::Skip && folder.has_output(name);
                 if is_done { Ok(Ended::Skipped) } else { Err(Error::OutputExists) }
             }
             Err(error) => Err(error.of_destination()),
         }
     }
+}
+
+/// Fails if another entry has this output. No two hidden names are the same.
+fn check_collisions(run: Run<'_>, index: u32, hidden: Option<Hidden>, folder: &Target) -> Result<(), Error> {
+    match hidden {
+        Some(Hidden { in_output: true, .. }) => Ok(()),
+        _ => run.collisions.check(run.tree, run.job, index, folder),
+    }
+}
+
+/// What the entry's output gets: with a hidden name neither mode nor time of its source. `in_place`: the folder that has the file
+/// whose place it takes, with its mode.
+fn output_attributes<'s>(
+    source: &'s Attributes,
+    hidden: Option<Hidden>,
+    in_place: Option<&Target>,
+) -> Result<Cow<'s, Attributes>, Error> {
+    let Some(Hidden { name, in_output: true, .. }) = hidden else { return Ok(Cow::Borrowed(source)) };
+    let replaced = in_place.and_then(|folder| folder.look(&name.file_name()).ok().flatten());
+    Attributes::with_mode(replaced.map_or(0o600, |replaced| replaced.mode)).map(Cow::Owned)
 }
 
 /// The entries of a tree with the job's names for their outputs.

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use std::fs::{Metadata, Permissions};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What is carried over from a file or folder to its output.
 #[derive(Debug, Clone)]
@@ -35,6 +35,14 @@ impl Attributes {
         if self.permissions.readonly() { 0o444 } else { 0o644 }
     }
 
+    /// The time that [`Attributes::moment`] gives, as one of this system.
+    pub(crate) fn time_of(moment: Moment) -> Option<SystemTime> {
+        let (seconds, nanoseconds) = moment;
+        let whole = Duration::from_secs(seconds.unsigned_abs());
+        let time = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+        time?.checked_add(Duration::from_nanos(u64::from(nanoseconds)))
+    }
+
     /// The time of the last change of the content.
     pub(crate) fn moment(&self) -> Option<Moment> {
         match self.modified?.duration_since(UNIX_EPOCH) {
@@ -64,11 +72,16 @@ impl Attributes {
     /// # Errors
     /// [`Error::Io`], on systems that give permissions only with a file.
     pub fn of_object(is_folder: bool) -> Result<Attributes, Error> {
+        Attributes::with_mode(if is_folder { 0o755 } else { 0o644 })
+    }
+
+    /// Attributes with these permission bits, as far as there are some, and without a time.
+    pub(crate) fn with_mode(mode: u32) -> Result<Attributes, Error> {
         #[cfg(unix)]
-        let permissions = std::os::unix::fs::PermissionsExt::from_mode(if is_folder { 0o755 } else { 0o644 });
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
         #[cfg(not(unix))]
         let permissions = {
-            let _ = is_folder;
+            let _ = mode;
             let found = std::fs::metadata(".").map_err(|error| Error::io("read the attributes", error))?;
             found.permissions()
         };

@@ -101,6 +101,11 @@ impl Tree {
         Tree::list_observed(source, selection, &Unobserved)
     }
 
+    /// A tree of nothing but its root, below which files are to be found.
+    pub(crate) fn empty(root: PathBuf, attributes: Attributes) -> Tree {
+        walk::empty_tree(root, attributes, false)
+    }
+
     /// The entry's path relative to the root.
     #[must_use]
     pub fn relative_path(&self, entry: Entry<'_>) -> PathBuf {

@@ -59,7 +59,7 @@ impl Selection {
     }
 
     /// Without globs no path need be built for a file.
-    pub(super) fn takes_everything(&self) -> bool {
+    pub(crate) fn takes_everything(&self) -> bool {
         self.include.is_none() && self.exclude.is_none() && self.shard.is_none()
     }
 }

@@ -90,6 +90,9 @@ pub struct SyncArguments {
     /// Added to the names of files
     #[arg(long, value_name = "SUFFIX", default_value = "", hide_default_value = true)]
     pub suffix: OsString,
+    /// Give the files random names, which only the index knows. All runs into DST hide names, or none does. Sizes are not hidden
+    #[arg(long, conflicts_with_all = ["suffix", "bind_path"])]
+    pub hide_names: bool,
     /// Force every output to stable storage before it gets its name
     #[arg(long)]
     pub durable: bool,

@@ -48,6 +48,10 @@ pub struct EncryptArguments {
     /// tink, folders)
     #[arg(long)]
     pub index: bool,
+    /// With --index: give the files random names, which only the index knows. All runs into DST hide names, or none does. Sizes are
+    /// not hidden
+    #[arg(long, requires = "index", conflicts_with_all = ["suffix", "bind_path"])]
+    pub hide_names: bool,
     /// With --index: remember the index's generation in FILE, and refuse to follow one that is older
     #[arg(long, value_name = "FILE", requires = "index")]
     pub anchor: Option<PathBuf>,

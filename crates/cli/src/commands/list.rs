@@ -7,7 +7,7 @@ use crate::exit_code::{ExitCode, usage};
 use crate::output::{self, print, print_line, utc};
 use crate::{device, keys};
 use cipherloom::internal::location::Location;
-use cipherloom::internal::{IndexPlace, Selection, list_index};
+use cipherloom::internal::{IndexPlace, Selection, find_damaged_copies, list_index};
 use cipherloom::machine::{Calibration, Machine};
 use cipherloom::report::{IndexReport, ListedEntry, ListedKind};
 use serde::Serialize;
@@ -33,6 +33,11 @@ pub fn list(arguments: &ListArguments) -> anyhow::Result<ExitCode> {
     let selection = Selection::new(globs, &[])?;
     let listed = list_index(place, &format, anchor.as_deref()).map_err(|error| error.at(&tree));
     let (index, entries) = listed?;
+    if store.is_none() {
+        for error in find_damaged_copies(&tree, &format)? {
+            output::warn(error);
+        }
+    }
     let (mut listed, mut bytes) = (0, 0);
     let mut text = String::new();
     for entry in entries {

@@ -9,17 +9,18 @@ use crate::exit_code::{self, ExitCode, usage};
 use crate::report::Printer;
 use crate::{device, output};
 use cipherloom::format::{Cipher, Mode};
-use cipherloom::internal::{Job, Tree};
+use cipherloom::internal::{IndexPlace, Job, Tree, Work, has_index, list_index};
 use cipherloom::key::Protection;
 use cipherloom::machine::Machine;
 use cipherloom::plan::{CipherCost, Description, DeviceChoice, DeviceVerdict, Operation, Plan, Request};
 use cipherloom::report::{Event, Outcome};
 use cipherloom::{Error, IfExists, Observer, Report};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of a Cobblestone segment, and of the ranges into which files of formats without segments are cut.
 const COBBLESTONE_SEGMENT: u32 = 16 << 10;
@@ -224,7 +225,9 @@ pub fn dry_run(
     segment: Option<u32>,
 ) -> anyhow::Result<ExitCode> {
     let printer = Printer::for_dry_run(run.style(), run.common.verbose);
-    let left_out = printer.watch(&|| (0, 0, true), |observer| leave_out(&mut tree, &run.job, observer));
+    let hidden = hidden_outputs(&run.job, &tree)?;
+    let leave_out = |observer: &dyn Observer| leave_out(&mut tree, &run.job, hidden.as_ref(), observer);
+    let left_out = printer.watch(&|| (0, 0, true), leave_out);
     let plan = run.job.plan(&tree, machine, run.common.machine.threads);
     device::settle(&plan);
     print_plan(&plan, segment, Some(left_out), run.common.report.json)?;
@@ -233,8 +236,32 @@ pub fn dry_run(
     Ok(exit_code::of_report(&report))
 }
 
-/// Removes from the tree what the run would skip or fail at, and notifies the observer of each entry.
-fn leave_out(tree: &mut Tree, job: &Job, observer: &dyn Observer) -> LeftOut {
+/// Where the outputs are whose names are hidden, by the paths of their plaintexts: as far as the index lists them. `None` if none
+/// are hidden.
+fn hidden_outputs(job: &Job, tree: &Tree) -> Result<Option<HashMap<PathBuf, PathBuf>>, Error> {
+    let (root, format) = match (&job.work, &job.destination) {
+        (Work::Encrypt(format), Some(root)) if job.hides_names() => (root, format),
+        (Work::Rekey { from, .. }, _) if job.hides_names() => (&tree.root, from),
+        _ => return Ok(None),
+    };
+    if !has_index(root) {
+        return Ok(Some(HashMap::new()));
+    }
+    let (_, entries) = list_index(IndexPlace::Folder(root), format, None)?;
+    entries
+        .map(|entry| entry.map(|entry| (entry.path, entry.encrypted_path)))
+        .collect::<Result<_, _>>()
+        .map(Some)
+}
+
+/// Removes from the tree what the run would skip or fail at, and notifies the observer of each entry. `hidden`: where outputs are
+/// that do not have the names of their sources.
+fn leave_out(
+    tree: &mut Tree,
+    job: &Job,
+    hidden: Option<&HashMap<PathBuf, PathBuf>>,
+    observer: &dyn Observer,
+) -> LeftOut {
     let mut left_out = LeftOut::default();
     for unlisted in &tree.unlisted {
         left_out.failed += 1;
@@ -246,9 +273,14 @@ fn leave_out(tree: &mut Tree, job: &Job, observer: &dyn Observer) -> LeftOut {
         let relative = tree.relative_path(entry);
         let output = job.names_output(entry.name()).zip(job.destination.as_ref());
         let output = output.map(|(name, folder)| folder.join(relative.with_file_name(name)));
-        let ending = match &output {
-            Some(output) => foresee(output, job.if_exists),
-            None => Err(Error::SuffixMissing(job.suffix.to_string_lossy().into_owned())),
+        let place = hidden.zip(job.destination.as_ref());
+        let ending = match (&output, place) {
+            (Some(_), Some((hidden, root))) => {
+                let listed = hidden.get(&relative).map(|place| root.join(place));
+                listed.map_or(Ok(true), |place| foresee(&place, job.if_exists))
+            }
+            (Some(output), None) => foresee(output, job.if_exists),
+            (None, _) => Err(Error::SuffixMissing(job.suffix.to_string_lossy().into_owned())),
         };
         let outcome = match &ending {
             Ok(true) => Outcome::Done { output_bytes: 0 },

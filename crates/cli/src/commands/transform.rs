@@ -24,7 +24,7 @@ use cipherloom::internal::location::{Location, SourceKind, place_outputs};
 use cipherloom::{
     Error, Format, IfExists, Links, Observer, Report,
     error::LocationFault,
-    internal::{Job, Tree, Work},
+    internal::{Job, Tree, Work, refuse_other_names},
     machine::Machine,
     plan::Operation,
 };
@@ -225,6 +225,7 @@ impl<'r> Run<'r> {
         if self.dry_run && (to_output || matches!(self.source, Source::StandardInput)) {
             return Err(usage("a single stream has no plan to show", "leave --dry-run out"));
         }
+        refuse_other_names(&self.job)?;
         match std::mem::replace(&mut self.source, Source::StandardInput) {
             Source::StandardInput => stream::from_standard_input(&self),
             source if to_output => stream::to_standard_output(&self, source),
@@ -369,8 +370,7 @@ impl<'r> Run<'r> {
 
 /// Whether a job over this tree would do nothing.
 fn is_empty(tree: &Tree, job: &Job) -> bool {
-    let has_links = job.links != Links::Skip && !tree.links.is_empty();
-    !has_links && tree.entries.is_empty() && tree.unlisted.is_empty()
+    (job.links == Links::Skip || tree.links.is_empty()) && tree.entries.is_empty() && tree.unlisted.is_empty()
 }
 
 /// The formats of a job's encrypted sides.

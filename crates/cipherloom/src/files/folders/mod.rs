@@ -18,6 +18,7 @@ pub(crate) use linux::{Output, Source, Target};
 pub(crate) use portable::{Output, Source, Target};
 
 use crate::Error;
+use crate::index::{HiddenName, folder_path};
 use crate::tree::Moment;
 use crate::tree::{Attributes, Tree};
 use std::fs::{File, Permissions};
@@ -41,14 +42,29 @@ impl Folder {
         Ok(Folder { source: Source::root(source)?, target })
     }
 
-    fn below(&self, relative: &Path) -> Result<Folder, Error> {
-        let target = self.target.as_ref().map(|target| target.below(relative)).transpose()?;
-        Ok(Folder { source: self.source.below(relative)?, target })
+    fn below(&self, source: &Path, target: &Path) -> Result<Folder, Error> {
+        let target = self.target.as_ref().map(|root| root.below(target)).transpose()?;
+        Ok(Folder { source: self.source.below(source)?, target })
     }
 
     pub(crate) fn target(&self) -> &Target {
         self.target.as_ref().expect("a job that writes has a destination")
     }
+}
+
+/// Where an entry is whose name is hidden in its source or output, or in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hidden {
+    pub(crate) name: HiddenName,
+    pub(crate) in_source: bool,
+    pub(crate) in_output: bool,
+}
+
+/// A folder of the tree, or one with hidden names beside or instead of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    directory: u32,
+    hidden: Option<u8>,
 }
 
 /// A worker's folders.
@@ -58,7 +74,7 @@ pub(crate) struct Folders<'t> {
     target: Option<&'t Path>,
     /// Both roots, opened when first needed; every other folder is found below them.
     root: Option<Folder>,
-    kept: [Option<(u32, Folder)>; KEPT],
+    kept: [Option<(Place, Folder)>; KEPT],
     next: usize,
 }
 
@@ -69,22 +85,35 @@ impl<'t> Folders<'t> {
 
     /// The tree's folder with this index. Below the roots no link is followed: a tree's outputs stay in its destination.
     pub(crate) fn open(&mut self, index: u32) -> Result<&Folder, Error> {
+        self.open_hidden(index, None)
+    }
+
+    /// The folders of an entry of the tree's folder with this index.
+    pub(crate) fn open_hidden(&mut self, index: u32, hidden: Option<Hidden>) -> Result<&Folder, Error> {
         let relative = &self.tree.directories[index as usize].path;
         if self.root.is_none() {
             self.root = Some(Folder::root(&self.tree.root, self.target)?);
         }
         let root = self.root.as_ref().expect("opened above");
-        if relative.as_os_str().is_empty() {
+        if relative.as_os_str().is_empty() && hidden.is_none() {
             return Ok(root);
         }
-        let is_this = |kept: &Option<(u32, Folder)>| kept.as_ref().is_some_and(|(kept, _)| *kept == index);
+        let this = Place { directory: index, hidden: hidden.map(|hidden| hidden.name.folder()) };
+        let is_this = |kept: &Option<(Place, Folder)>| kept.as_ref().is_some_and(|(kept, _)| *kept == this);
         let place = match self.kept.iter().position(is_this) {
             Some(place) => place,
             None => {
-                let folder = root.below(relative)?;
+                let folder = match hidden {
+                    None => root.below(relative, relative)?,
+                    Some(Hidden { name, in_source, in_output }) => {
+                        let folder = folder_path(name.folder());
+                        let place = |is_hidden| if is_hidden { &*folder } else { &**relative };
+                        root.below(place(in_source), place(in_output))?
+                    }
+                };
                 let place = self.next;
                 self.next = (place + 1) % KEPT;
-                self.kept[place] = Some((index, folder));
+                self.kept[place] = Some((this, folder));
                 place
             }
         };

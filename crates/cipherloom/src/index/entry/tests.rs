@@ -1,8 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
-fn defaults() -> Defaults {
-    Defaults { suffix: b".enc".to_vec(), key_id: 7 }
+fn defaults(hides_names: bool) -> Defaults {
+    Defaults { suffix: b".enc".to_vec(), key_id: 7, hides_names }
 }
 
 fn file(path: &[u8]) -> IndexEntry {
@@ -17,23 +17,32 @@ fn file(path: &[u8]) -> IndexEntry {
         key_id: 7,
         inode: Some(Inode { device: 0x10302, number: 12_345_678 }),
         digest: None,
+        name: None,
         version: None,
     });
     IndexEntry { path: path.to_vec(), kind }
 }
 
 fn written(entries: &[IndexEntry]) -> Vec<u8> {
+    written_as(entries, false)
+}
+
+fn written_as(entries: &[IndexEntry], hides_names: bool) -> Vec<u8> {
     let (mut bytes, mut last) = (Vec::new(), Vec::new());
     for entry in entries {
-        entry.write(&last, &defaults(), &mut bytes);
+        entry.write(&last, &defaults(hides_names), &mut bytes);
         last.clone_from(&entry.path);
     }
     bytes
 }
 
-fn read(mut bytes: &[u8]) -> Result<Vec<IndexEntry>, Malformed> {
+fn read(bytes: &[u8]) -> Result<Vec<IndexEntry>, Malformed> {
+    read_as(bytes, false)
+}
+
+fn read_as(mut bytes: &[u8], hides_names: bool) -> Result<Vec<IndexEntry>, Malformed> {
     let (mut entries, mut last) = (Vec::new(), Vec::new());
-    while let Some(entry) = IndexEntry::read(&mut bytes, &last, &defaults())? {
+    while let Some(entry) = IndexEntry::read(&mut bytes, &last, &defaults(hides_names))? {
         last.clone_from(&entry.path);
         entries.push(entry);
     }
@@ -96,19 +105,12 @@ fn any_entry() -> impl Strategy<Value = IndexEntry> {
     let time = proptest::option::of((any::<i64>(), 0..1_000_000_000_u32));
     let numbers = (0..1_u64 << 62, 0..1_u64 << 62, 0..=0o7777_u32, any::<u32>());
     let inode = any::<(u64, u64)>().prop_map(|(device, number)| Inode { device, number });
+    let digest = proptest::option::of(any::<[u8; 16]>());
     let version = any::<[u8; 8]>().prop_map(ObjectVersion);
-    let more =
-        (proptest::option::of(inode), proptest::option::of(any::<[u8; 16]>()), proptest::option::of(version));
+    let more = (proptest::option::of(inode), digest, proptest::option::of(version));
     (path.clone(), path, numbers, time, any::<[u8; 16]>(), 0..4, more).prop_map(
-        |(
-            path,
-            plaintext,
-            (size, more, mode, key_id),
-            modified,
-            identity,
-            kind,
-            (inode, digest, version),
-        )| {
+        |(path, plaintext, (size, more, mode, key_id), modified, identity, kind, last)| {
+            let (inode, digest, version) = last;
             let kind = match kind {
                 0 => IndexKind::Folder { mode, modified },
                 1 => IndexKind::Link { target: identity.to_vec() },
@@ -122,6 +124,7 @@ fn any_entry() -> impl Strategy<Value = IndexEntry> {
                     key_id: if kind == 2 { 7 } else { key_id },
                     inode,
                     digest,
+                    name: None,
                     version,
                 }),
             };
@@ -132,12 +135,17 @@ fn any_entry() -> impl Strategy<Value = IndexEntry> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(entries in proptest::collection::vec(any_entry(), 0..20)) {
-        prop_assert_eq!(read(&written(&entries)).unwrap(), entries);
+    fn what_is_written_is_read(mut entries in proptest::collection::vec(any_entry(), 0..20), hides in any::<bool>()) {
+        for entry in &mut entries {
+            if let IndexKind::File(file) = &mut entry.kind {
+                file.name = hides.then_some(HiddenName(file.identity));
+            }
+        }
+        prop_assert_eq!(read_as(&written_as(&entries, hides), hides).unwrap(), entries);
     }
 
     #[test]
     fn any_bytes_are_survived(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = read(&bytes);
+        let _ = (read(&bytes), read_as(&bytes, true));
     }
 }

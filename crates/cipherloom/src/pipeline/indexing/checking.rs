@@ -2,11 +2,14 @@
 //! is; after it, where else the index lists a stream that was found in the wrong place.
 
 use super::items::{Item, Items, Place};
+use super::listing::place_of_listed;
 use super::read_link;
 use super::streams::StreamEnds;
 use crate::Error;
 use crate::error::IndexFault;
-use crate::index::{Anchor, Entries, FOLDER, Index, IndexEntry, IndexKind, StreamIdentity, path_of, split};
+use crate::index::{
+    Anchor, Entries, FOLDER, Index, IndexEntry, IndexKind, StreamIdentity, is_hidden_folder, path_of, split,
+};
 use crate::pipeline::job::{IndexMode, IndexUse, Job, Work};
 use crate::pipeline::tally::Tally;
 use crate::report::IndexReport;
@@ -137,7 +140,16 @@ impl Checking {
             report_fault: &report_fault,
         };
         comparison.run(&index, index_use)?;
-        let Comparison { expected, report, .. } = comparison;
+        // Others need neither copy nor lists, as long as there is the index.
+        if matches!(job.work, Work::Verify(_)) {
+            for error in index.find_damaged_copies().iter().chain(&index.find_damaged_lists()?) {
+                tally.fail_other(error.path().unwrap_or(Path::new("")), None, error.without_path());
+            }
+        }
+        let Comparison { expected, mut report, .. } = comparison;
+        // Where names are hidden, what is to be decrypted and has none was found by the listing.
+        let is_extra = |error: &Error| matches!(error, Error::Index(IndexFault::Extra { of: None }));
+        report.extra += tree.unlisted.iter().filter(|unlisted| is_extra(&unlisted.error)).count() as u64;
         Ok(Checking { index, expected: Expectations(Arc::new(expected)), report, anchor })
     }
 
@@ -246,9 +258,9 @@ impl Comparison<'_> {
             match items.next_if(|(_, path)| *path == entry.path) {
                 Some((item, _)) => self.meet(item, &entry)?,
                 None if is_wanted(&entry, job, index_use)? => {
-                    let path = tree.root.join(path_of(&entry.path)?);
-                    if !path.ancestors().any(|folder| unlisted.contains(folder)) {
-                        self.report_missing(&path);
+                    let place = tree.root.join(place_of_listed(&entry)?);
+                    if !place.ancestors().any(|folder| unlisted.contains(folder)) {
+                        self.report_missing(&tree.root.join(path_of(&entry.path)?), &place);
                     }
                 }
                 None => {}
@@ -289,8 +301,9 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    fn report_missing(&mut self, path: &Path) {
-        let fault = match self.is_in_store || fs::symlink_metadata(path).is_err() {
+    /// `place`: where its file is.
+    fn report_missing(&mut self, path: &Path, place: &Path) {
+        let fault = match self.is_in_store || fs::symlink_metadata(place).is_err() {
             true => {
                 self.report.missing += 1;
                 IndexFault::Missing
@@ -302,7 +315,9 @@ impl Comparison<'_> {
 
     /// Files are reported when they were read; then it is known what they are.
     fn report_extra(&mut self, item: Item, path: &[u8]) -> Result<(), Error> {
-        if !matches!(item, Item::File(_)) && !matches!(self.job.work, Work::Decrypt(_)) {
+        // It holds files with hidden names.
+        let is_own = self.job.hides_names() && is_hidden_folder(path);
+        if !(matches!(item, Item::File(_)) || matches!(self.job.work, Work::Decrypt(_)) || is_own) {
             self.report.extra += 1;
             let path = self.tree.root.join(path_of(path)?);
             (self.report_fault)(&path, IndexFault::Extra { of: None });
@@ -327,4 +342,45 @@ fn is_wanted(entry: &IndexEntry, job: &Job, index_use: &IndexUse) -> Result<bool
         IndexKind::Folder { .. } => !path.ancestors().any(|folder| selection.leaves_out(folder)),
         IndexKind::File(_) | IndexKind::Link { .. } => selection.takes(&path),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+    use crate::key::{Keyset, Template};
+    use crate::machine::{Backend, Calibration, Machine};
+    use crate::pipeline::{reveal, run};
+    use crate::report::Unobserved;
+    use crate::tree::{Selection, Unlisted};
+
+    /// What it holds was reported with it, whatever the names there stand for.
+    #[test]
+    fn files_in_a_folder_that_cannot_be_listed_are_not_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let [source, sealed] = ["source", "sealed"].map(|name| folder.path().join(name));
+        fs::create_dir(&source).unwrap();
+        fs::write(source.join("file"), "text").unwrap();
+        let key = Keyset::generate(Template::default()).unwrap();
+        crate::encrypt(&source, &sealed).key(&key).index(true).hide_names(true).run().unwrap();
+        let work = Work::Verify(Format::tink(&key, Backend::best()).unwrap());
+        for is_unlisted in [true, false] {
+            let mut index = Some(IndexUse::new(IndexMode::Check { quick: true }));
+            let mut tree = reveal(&sealed, &work, &Selection::default(), &mut index).unwrap().unwrap();
+            assert_eq!(tree.entries.len(), 1);
+            // As if a permission was missing.
+            tree.entries = Default::default();
+            let Some(Ok(entry)) =
+                Index::open(&sealed, work.opening().unwrap()).unwrap().unwrap().entries().next()
+            else {
+                panic!("the index lists a file");
+            };
+            let path = sealed.join(place_of_listed(&entry).unwrap().parent().unwrap());
+            tree.unlisted.extend(is_unlisted.then_some(Unlisted { path, error: Error::NothingThere }));
+            let job = Job { index, ..Job::new(work.clone(), None) };
+            let plan = job.plan(&tree, &Machine::detect(Calibration::default()), None);
+            let report = run(&tree, &plan, &job, &Unobserved).unwrap();
+            assert_eq!((report.failed, report.index.unwrap().missing), (1, 0), "{is_unlisted}");
+        }
+    }
 }

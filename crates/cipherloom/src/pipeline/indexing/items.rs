@@ -1,5 +1,7 @@
 //! What a tree holds, in the order of an index.
 
+use crate::Error;
+use crate::files::Source;
 use crate::index::split;
 use crate::pipeline::job::{IndexMode, Job};
 use crate::tree::Tree;
@@ -7,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
 use std::ops::Range;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 /// Whose names are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,4 +187,11 @@ pub(in crate::pipeline) fn bytes_of(path: &Path) -> Vec<u8> {
         _ => None,
     });
     names.collect::<Vec<_>>().join(&b'/')
+}
+
+/// Where the link leads that is in the place of the tree's below `root`.
+pub(in crate::pipeline) fn read_link(root: &Path, tree: &Tree, link: u32) -> Result<PathBuf, Error> {
+    let link = &tree.links[link as usize];
+    let below = &tree.directories[link.directory as usize].path;
+    Source::root(root)?.below(below)?.read_link(&link.name)
 }

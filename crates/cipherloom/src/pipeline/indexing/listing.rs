@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
-use crate::index::{Anchor, Index, IndexEntry, IndexKind, IndexPlace, path_of};
+use crate::index::{Anchor, HiddenName, Index, IndexEntry, IndexFile, IndexKind, IndexPlace, path_of};
 use crate::report::{IndexReport, ListedEntry, ListedKind};
 use crate::tree::{Selection, Tree};
 use std::ffi::{OsStr, OsString};
@@ -40,10 +40,26 @@ pub fn list_index(
     Ok((super::report_of(index.root()), entries))
 }
 
+/// What is wrong with the two copies of an index, if the tree in the folder `root` has hidden names.
+///
+/// # Errors
+/// As [`list_index`].
+pub fn find_damaged_copies(root: &Path, format: &Format) -> Result<Vec<Error>, Error> {
+    Ok(Index::open(root, format)?.map_or_else(Vec::new, |index| index.find_damaged_copies()))
+}
+
+/// Where the file of an entry is in its tree.
+pub(super) fn place_of_listed(entry: &IndexEntry) -> Result<PathBuf, Error> {
+    match &entry.kind {
+        IndexKind::File(IndexFile { name: Some(name), .. }) => Ok(name.path()),
+        _ => path_of(&entry.path),
+    }
+}
+
 fn listed(entry: &IndexEntry) -> Result<ListedEntry, Error> {
     let mut listed = ListedEntry {
         path: path_of(entry.plaintext_path())?,
-        encrypted_path: path_of(&entry.path)?,
+        encrypted_path: place_of_listed(entry)?,
         kind: ListedKind::Folder,
         size: 0,
         encrypted_size: 0,
@@ -105,7 +121,8 @@ pub fn select_indexed_files(
             continue;
         }
         let (path, encrypted) = (entry.path.as_os_str().as_encoded_bytes(), entry.encrypted_path.as_os_str());
-        let own = encrypted.as_encoded_bytes().strip_prefix(path);
+        let is_hidden = HiddenName::of_path(&entry.encrypted_path).is_some();
+        let own = if is_hidden { Some(&[][..]) } else { encrypted.as_encoded_bytes().strip_prefix(path) };
         let own = own.ok_or(IndexFault::Unsupported("files that are called as their plaintexts"))?;
         let own = path_of(own)?.into_os_string();
         if wanted.as_ref().is_some_and(|wanted| *wanted != own) {

@@ -66,7 +66,8 @@ impl<'r> Rekeying<'r> {
                 anchor.check(index.as_ref()).map_err(|error| error.at(&tree.root.join(FOLDER)))?;
             }
             let index = index.ok_or_else(absent)?;
-            (IndexWriter::begin(root, to, b"", Replacing::Opened, None)?, index, anchor)
+            let writer = IndexWriter::begin(root, to, b"", Replacing::Opened, None)?;
+            (writer.with_hidden_names(index.root().hides_names, false)?, index, anchor)
         };
         if let Some(suffix) = find_suffix(&index)? {
             writer.set_suffix(&suffix);

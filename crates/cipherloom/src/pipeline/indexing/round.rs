@@ -1,13 +1,15 @@
 //! A synchronization's part of the index: which outputs it may replace, and a generation that lists what one of its rounds did.
 
+use super::hidden::{Blocked, new_names};
 use super::streams::read_exactly;
 use super::writing::Written;
 use super::{Indexing, Items, Place, Purpose};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::open_file_below;
-use crate::index::{ContentDigest, Index, IndexEntry, IndexWriter};
+use crate::index::{ContentDigest, HiddenName, Index, IndexEntry, IndexWriter};
 use crate::pipeline::destination::OutputTree;
+use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::Job;
 use crate::pipeline::tally::Tally;
 use crate::tree::Tree;
@@ -46,10 +48,16 @@ impl<'r> Indexing<'r> {
         root: &'r Path,
         writer: IndexWriter,
         round: Round<'r>,
-    ) -> Indexing<'r> {
+    ) -> Result<Indexing<'r>, Error> {
+        // The comparison has found what is in the way.
+        let names = match job.work.sealing().filter(|_| job.hides_names()) {
+            Some(format) => new_names(tree, job, format, &writer)?.0,
+            None => HiddenNames::default(),
+        };
         let seen = (0..tree.entries.len()).map(|_| OnceLock::new()).collect();
         let (purpose, held) = (Purpose::Write(Box::new(writer)), Mutex::default());
-        Indexing { tree, job, root, purpose, seen, held, round: Some(round) }
+        let (round, blocked) = (Some(round), Blocked::default());
+        Ok(Indexing { tree, job, root, purpose, seen, held, round, names, blocked })
     }
 
     /// Whether the index lists nothing of the name of a synchronization's entry.
@@ -81,8 +89,9 @@ impl<'r> Indexing<'r> {
             return Ok(());
         }
         let below = &self.tree.directories[self.tree.entries.get(entry).directory() as usize].path;
+        let path = self.names.of(entry).map_or_else(|| below.join(name), HiddenName::path);
         let foreign = || Error::from(IndexFault::Foreign);
-        let file = open_file_below(self.root, &below.join(name)).map_err(|_| foreign())?;
+        let file = open_file_below(self.root, &path).map_err(|_| foreign())?;
         let opened = stream_key(self.job, &file, bound).map_err(|_| foreign())?;
         opened.map(|_| ()).ok_or_else(foreign)
     }
@@ -95,15 +104,18 @@ impl<'r> Indexing<'r> {
         tally: &Tally<'_, u32>,
         edits: Edits,
     ) -> Result<IndexWriter, Error> {
-        let Indexing { tree, job, root, purpose, seen, round, .. } = self;
+        let Indexing { tree, job, root, purpose, seen, round, names, .. } = self;
         let Purpose::Write(writer) = purpose else {
             return Err(Error::internal("a round does not write its index"));
         };
         let digests = round.map_or(&[][..], |round| round.digests);
         let items = Items::sorted(tree, job, Place::Output);
         let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
-        let written = Written { tree, job, root, outputs, seen: &seen, digests, report: &report };
-        write(*writer, items, &written, edits)
+        let (seen, names, blocked) = (&*seen, &names, Blocked::default());
+        let written = Written { tree, job, root, outputs, seen, digests, names, blocked, report: &report };
+        let writer = write(*writer, items, &written, edits)?;
+        written.write_names(&writer);
+        Ok(writer)
     }
 }
 

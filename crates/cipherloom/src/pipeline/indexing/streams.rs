@@ -1,11 +1,12 @@
 //! What identifies a stream, and what a run notes of it for an index.
 
 use crate::Error;
-use crate::files::{read_listed, read_up_to};
+use crate::files::{Input, open_file_below, read_listed, read_up_to};
 use crate::format::Format;
 use crate::index::{ObjectVersion, StreamIdentity, digest};
-use crate::tree::Attributes;
+use crate::tree::{Attributes, attributes};
 use std::fs::File;
+use std::path::Path;
 
 /// The first and the last bytes of a stream, which identify it.
 #[derive(Debug, Clone, Default)]
@@ -208,6 +209,20 @@ impl Seen {
             _ => Ok(None),
         }
     }
+}
+
+/// Opens a file of the encrypted tree that is to be an output of this run.
+pub(super) fn open_output(root: &Path, path: &Path) -> Result<(Input, Attributes), Error> {
+    let file = open_file_below(root, path).map_err(|error| match error {
+        Error::SourceChanged => Error::LinkInDestination,
+        error => error,
+    })?;
+    let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
+    if !metadata.is_file() {
+        return Err(Error::OutputExists);
+    }
+    let attributes = attributes(&metadata);
+    Ok((Input::new(file, metadata.len(), &attributes), attributes))
 }
 
 pub(super) fn read_exactly(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 //! What a run writes into an index: the entries of what it has seen, between those that the index listed before.
 
+use super::hidden::Blocked;
 use super::items::{Item, Items};
 use super::streams::Origin;
 use super::{Seen, read_link};
@@ -7,9 +8,10 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::files::sync_folders;
 use crate::index::{
-    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, path_of, split,
+    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, folder_path, path_of, split,
 };
 use crate::pipeline::destination::OutputTree;
+use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::{Job, Links};
 use crate::tree::Tree;
 use std::cmp::Ordering;
@@ -27,6 +29,9 @@ pub(super) struct Written<'w> {
     pub(super) seen: &'w [OnceLock<Seen>],
     /// By entry, digests that a synchronization computed; empty if none were.
     pub(super) digests: &'w [Option<ContentDigest>],
+    /// Where the ciphertexts are, if names are hidden.
+    pub(super) names: &'w HiddenNames,
+    pub(super) blocked: Blocked,
     /// Reports what is not as it should be.
     pub(super) report: &'w dyn Fn(&Path, &Error),
 }
@@ -42,8 +47,11 @@ pub(super) fn write(
     keeps: bool,
     written: &Written<'_>,
 ) -> Result<Root, Error> {
-    let before = writer.previous().filter(|_| keeps).map(Index::entries);
-    let mut before = before.into_iter().flatten().peekable();
+    // Where names are hidden, it also knows what a file does not show that is listed anew, as far as it can be read.
+    let hides_names = written.job.hides_names();
+    let before = writer.previous().filter(|_| keeps || hides_names).map(Index::entries);
+    let before = before.into_iter().flatten().take_while(|listed| keeps || listed.is_ok());
+    let mut before = before.peekable();
     for entry in entries {
         let (entry, is_found) = entry?;
         let mut known = None;
@@ -54,13 +62,17 @@ pub(super) fn write(
             let listed = listed?;
             if listed.path == entry.path {
                 known = Some(listed);
-            } else {
+            } else if keeps {
                 writer.push(&listed)?;
             }
         }
         match known {
+            // What was found does not say of which version of its source it was made; the index does.
+            Some(listed) if is_found && hides_names && is_same_file(&listed, &entry) => {
+                writer.push(&listed)?;
+            }
             // This run found another file there than the index lists, which is for its owner to decide.
-            Some(listed) if is_found && !is_same_file(&listed, &entry) => {
+            Some(listed) if keeps && is_found && !is_same_file(&listed, &entry) => {
                 let path = written.root.join(path_of(&entry.path)?);
                 let fault = Error::from(IndexFault::Replaced { by: None });
                 (written.report)(&path, &fault);
@@ -69,12 +81,13 @@ pub(super) fn write(
             _ => writer.push(&entry)?,
         }
     }
-    for listed in before {
+    for listed in before.filter(|_| keeps) {
         writer.push(&listed?)?;
     }
     if written.outputs.is_some() && written.job.durable {
         written.sync_names()?;
     }
+    written.write_names(&writer);
     writer.finish()
 }
 
@@ -111,16 +124,28 @@ pub(super) fn rekeyed_entries<'w>(
 }
 
 fn is_same_file(one: &IndexEntry, other: &IndexEntry) -> bool {
-    matches!((&one.kind, &other.kind), (IndexKind::File(one), IndexKind::File(other)) if one.identity == other.identity)
+    matches!((&one.kind, &other.kind), (IndexKind::File(one), IndexKind::File(other))
+        if (one.identity, one.name) == (other.identity, other.name))
 }
 
 impl Written<'_> {
+    /// Writes the lists of hidden names, which come before the root.
+    pub(super) fn write_names(&self, writer: &IndexWriter) {
+        for error in writer.write_names() {
+            (self.report)(error.path().unwrap_or(self.root), error.without_path());
+        }
+    }
+
     /// Has the names of the outputs forced to stable storage. Else the new root may be there after a power cut, and files that
     /// it lists may be the old ones, which nothing could tell from files that somebody has put back.
     fn sync_names(&self) -> Result<(), Error> {
         let made = self.tree.entries.iter().zip(self.seen).filter(|(_, seen)| seen.get().is_some());
         let folders: BTreeSet<u32> = made.map(|(entry, _)| entry.directory()).collect();
         let folders = folders.iter().map(|folder| &*self.tree.directories[*folder as usize].path);
+        let hidden: BTreeSet<u8> = self.names.0.iter().flatten().map(|name| name.folder()).collect();
+        let hidden: Vec<PathBuf> = hidden.into_iter().map(folder_path).collect();
+        let is_hidden = !hidden.is_empty();
+        let folders = folders.filter(|_| !is_hidden).chain(hidden.iter().map(|folder| &**folder));
         sync_folders(self.root, folders, self.root).map_err(|error| error.at(self.root))
     }
 
@@ -145,8 +170,15 @@ impl Written<'_> {
     pub(super) fn entry(&self, item: Item, path: Vec<u8>) -> Result<Option<(IndexEntry, bool)>, Error> {
         let mut is_found = false;
         let kind = match item {
+            Item::Folder(folder) if self.blocked.folders.contains(&folder) => {
+                (self.report)(&self.root.join(path_of(&path)?), &IndexFault::InTheWay.into());
+                return Ok(None);
+            }
             // Something else may have its name.
-            Item::Folder(folder) if self.outputs.is_some_and(|outputs| outputs.is_refused(folder)) => {
+            Item::Folder(folder)
+                if !self.job.hides_names()
+                    && self.outputs.is_some_and(|outputs| outputs.is_refused(folder)) =>
+            {
                 return Ok(None);
             }
             Item::Folder(folder) => {
@@ -187,16 +219,20 @@ impl Written<'_> {
             }
             (Origin::Made, None) => return Err(Error::internal("a file of an index without a format")),
         };
+        // What has a hidden name has neither the mode nor the time of its plaintext, and its source may have changed since.
+        let is_unknown = job.hides_names() && seen.is_found();
+        let mode = if is_unknown { listed.attributes().mode() } else { attributes.mode() };
         Ok(IndexFile {
             plaintext: job.plaintext_path(path).to_vec(),
             size,
             ciphertext_len,
-            mode: attributes.mode(),
-            modified: attributes.moment(),
+            mode,
+            modified: attributes.moment().filter(|_| !is_unknown),
             identity: seen.identity,
             key_id: seen.key_id,
             inode: attributes.inode.filter(|_| !seen.is_found()),
             digest: self.digests.get(entry as usize).copied().flatten(),
+            name: self.names.of(entry),
             version: seen.version,
         })
     }

@@ -14,6 +14,7 @@ use super::{Sync, output_path};
 use crate::Error;
 use crate::engine::Workers;
 use crate::error::IndexFault;
+pub(super) use crate::index::ancestors;
 use crate::index::{ContentDigest, Index, IndexEntry, IndexFile, IndexKind, path_of, split};
 use crate::pipeline::indexing::{Item, Items, Place, read_link};
 use crate::pipeline::job::Links;
@@ -199,6 +200,7 @@ impl Comparing<'_> {
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
                 let has_mode = self.has_mode(&path, attributes.mode());
                 let is_there = self.sync.store().is_some()
+                    || job.hides_names()
                     || self.outputs.look(&path).is_some_and(|found| found.is_folder);
                 if !(is_same && has_mode && is_there) {
                     self.result.folders.push(folder);
@@ -219,8 +221,9 @@ impl Comparing<'_> {
             (Item::Link(_), _) if job.links == Links::Skip => self.pass_over(path),
             (item, kind) => {
                 self.result.obstacles.insert(path.clone());
-                // A run that was killed may have put the one in the place of the other.
-                let is_replaced = self.outputs.look(&path).is_some_and(|output| match item {
+                // A run that was killed may have put the one in the place of the other, but not where names are hidden.
+                let output = self.outputs.look(&path).filter(|_| !job.hides_names());
+                let is_replaced = output.is_some_and(|output| match item {
                     Item::File(_) => output.is_file,
                     Item::Folder(_) => output.is_folder,
                     Item::Link(_) => !output.is_file && !output.is_folder,
@@ -303,6 +306,7 @@ impl Comparing<'_> {
     /// Whether an output has the permissions of its source, if they are preserved exactly.
     fn has_mode(&mut self, path: &[u8], wanted: u32) -> bool {
         !self.sync.job.preserve_modes
+            || self.sync.job.hides_names()
             || self.outputs.look(path).is_some_and(|output| output.mode == wanted & 0o777)
     }
 
@@ -371,10 +375,4 @@ impl Comparing<'_> {
         workers.run_each(count, || (), |number, ()| work(number))?;
         if workers.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
-}
-
-/// The folders above a path, from the inmost one on, without the root.
-pub(super) fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::successors(Some(split(path).0), |folder| Some(split(folder).0))
-        .take_while(|folder| !folder.is_empty())
 }

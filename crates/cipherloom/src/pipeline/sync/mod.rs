@@ -25,7 +25,7 @@ mod twins;
 pub use store::{ListedStream, StoredItem, SyncStore, state_mark};
 
 use super::destination;
-use super::indexing::{StreamEnds, bytes_of, folders_with_files, report_of};
+use super::indexing::{StreamEnds, bytes_of, folders_with_files, refuse_other_names, report_of};
 use super::job::{IndexUse, Job, Links, SyncOptions};
 use super::tally::Tally;
 use super::worker::TreeEntries;
@@ -123,6 +123,7 @@ fn synchronize(
         return Err(unsupported("one folder as source"));
     }
     destination::refuse_contradictions(tree, job)?;
+    refuse_other_names(job)?;
     if options.delete && tree.entries.is_empty() && tree.links.is_empty() && tree.directories.len() == 1 {
         return Err(Error::from(IndexFault::EmptySource).at(&tree.root));
     }
@@ -258,7 +259,8 @@ impl Sync<'_> {
     /// Whether the file at `path` in the encrypted tree is the stream that the index lists.
     fn is_listed_stream(&self, path: &[u8], listed: &IndexFile) -> bool {
         let check = || -> Result<bool, Error> {
-            let file = open_file_below(self.root, &path_of(path)?)?;
+            let path = listed.name.map_or_else(|| path_of(path), |name| Ok(name.path()))?;
+            let file = open_file_below(self.root, &path)?;
             let found = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
             Ok(found.is_file()
                 && found.len() == listed.ciphertext_len

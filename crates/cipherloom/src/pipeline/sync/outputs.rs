@@ -4,6 +4,7 @@ use super::comparison::ancestors;
 use super::{StoredItem, Sync, SyncStore};
 use crate::files::{Looked, Target};
 use crate::index::{IndexFile, ObjectVersion, path_of, split};
+use crate::pipeline::indexing::bytes_of;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -35,9 +36,14 @@ impl<'s> Outputs<'s> {
     /// Whether an output is as the index lists it, as far as that shows without opening it.
     pub(super) fn looks_listed(&mut self, path: &[u8], listed: &IndexFile) -> bool {
         match self {
-            Outputs::Folder(lookup) => lookup.look(path).is_some_and(|output| {
-                output.is_file && output.len == listed.ciphertext_len && output.modified == listed.modified
-            }),
+            Outputs::Folder(lookup) => {
+                let hidden = listed.name.map(|name| bytes_of(&name.path()));
+                lookup.look(hidden.as_deref().unwrap_or(path)).is_some_and(|output| {
+                    // With a hidden name, it has the time at which it was written.
+                    let has_time = hidden.is_some() || output.modified == listed.modified;
+                    output.is_file && output.len == listed.ciphertext_len && has_time
+                })
+            }
             Outputs::Store(_) => {
                 let has_len = |output: Looked| output.is_file && output.len == listed.ciphertext_len;
                 self.has_version(path, listed) && self.look(path).is_some_and(has_len)

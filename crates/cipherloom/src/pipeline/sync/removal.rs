@@ -124,10 +124,18 @@ struct Removal<'r> {
 
 impl Removal<'_> {
     fn remove(&mut self, path: &[u8], kind: &IndexKind, holds: &HashSet<Vec<u8>>) -> Result<Removed, Error> {
-        if self.is_other_spelling(path) {
+        let hidden = match kind {
+            IndexKind::File(listed) => listed.name.map(|name| bytes_of(&name.path())),
+            // Only the index has it.
+            _ if self.sync.job.hides_names() => {
+                return Ok(if holds.contains(path) { Removed::Holds } else { Removed::Yes });
+            }
+            _ => None,
+        };
+        if hidden.is_none() && self.is_other_spelling(path) {
             return Ok(Removed::Renamed);
         }
-        let (folder, name) = split(path);
+        let (folder, name) = split(hidden.as_deref().unwrap_or(path));
         let (folder, name) = (path_of(folder)?, path_of(name)?);
         let parent = match self.root.below(&folder) {
             Err(error) if is_missing(&error) => return Ok(Removed::Yes),

@@ -9,7 +9,7 @@ use crate::engine::{Workers, lock};
 use crate::error::IndexFault;
 use crate::index::{FOLDER, IndexEntry, IndexWriter, Replacing};
 use crate::pipeline::destination::{self, MadeRoot};
-use crate::pipeline::indexing::{Edits, Indexing, Round, bytes_of, read_link, report_of};
+use crate::pipeline::indexing::{Edits, Indexing, Round, bytes_of, output_folders, read_link, report_of};
 use crate::pipeline::tally::Tally;
 use crate::pipeline::{links, work_through};
 use crate::report::{Observer, Report};
@@ -43,6 +43,7 @@ impl<'s> Rounds<'s> {
         let made = if sync.store().is_some() { None } else { MadeRoot::of(tree, job)? };
         let suffix = job.suffix.as_encoded_bytes();
         let writer = IndexWriter::begin(sync.index_place(), format, suffix, Replacing::Opened, anchor)?;
+        let writer = writer.with_hidden_names(job.hides_names(), false)?;
         let comparison = match Comparison::of(sync, writer.previous()) {
             Err(Error::Stopped) => return Ok(Report::default()),
             comparison => comparison?,
@@ -68,7 +69,11 @@ impl<'s> Rounds<'s> {
 
     fn run(&mut self, comparison: Comparison, mut writer: IndexWriter) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let Comparison { due, links, renames, modes, gone, obstacles, learned, .. } = comparison;
+        let Comparison { due, folders, links, renames, modes, gone, obstacles, learned, .. } = comparison;
+        let folders = folders.into_iter().filter(|_| job.hides_names());
+        let mut blocked_folders: Vec<Vec<u8>> =
+            folders.map(|folder| bytes_of(&tree.directories[folder as usize].path)).collect();
+        blocked_folders.retain(|path| obstacles.block(path));
         let mut holds = comparison.holds_excluded;
         let deletes = self.sync.deletes();
         let (in_the_way, gone): (Vec<Gone>, Vec<Gone>) =
@@ -112,12 +117,13 @@ impl<'s> Rounds<'s> {
                 is_free = deletes && edits.dropped.len() == count;
             }
             let (mut due, mut is_blocked) = (due, is_blocked);
-            if is_blocked && !is_free && self.sync.store().is_some() {
-                // A file system refuses this by itself.
+            if is_blocked && !is_free && (self.sync.store().is_some() || job.hides_names()) {
+                // A file system refuses this by itself, unless names are hidden.
                 let fault = IndexFault::InTheWay.into();
                 // What a stop has left there is not at fault.
                 if !self.sync.observer.is_stopped() {
                     due.iter().for_each(|due| self.sync.fail(&output_path(tree, job, due.entry), &fault));
+                    blocked_folders.drain(..).for_each(|path| self.sync.fail(&path, &fault));
                 }
                 due = &[];
                 is_blocked = false;
@@ -165,7 +171,9 @@ impl<'s> Rounds<'s> {
         let workers = Workers::new(plan.as_ref().map_or(1, |plan| plan.threads), sync.observer);
         let entries = subset.entries(job);
         let tally = Tally::new(&entries, &workers);
-        let prepare = |made| destination::prepare_below(made, tree, job, &tally);
+        let hidden_folders = job.hides_outputs().then(|| output_folders(&tree.root)).transpose()?;
+        let folders = hidden_folders.as_ref().unwrap_or(tree);
+        let prepare = |made| destination::prepare_below(made, folders, job, &tally);
         let outputs = self.made.as_ref().map(prepare).transpose()?;
         let outputs = outputs.as_ref();
         sync.rename_all(renames, &mut edits);
@@ -176,7 +184,7 @@ impl<'s> Rounds<'s> {
             has_listed_version: &subset.has_listed_version,
             digests: &subset.digests,
         };
-        let indexing = Indexing::for_round(tree, job, root, writer, round);
+        let indexing = Indexing::for_round(tree, job, root, writer, round)?;
         let all_ended = match (sync.destination, &plan) {
             (Destination::Store(_), _) if tree.entries.is_empty() => Ok(()),
             (Destination::Store(store), _) => store.encrypt(&subset.tree, job, &indexing, &tally),
@@ -210,7 +218,7 @@ impl<'s> Rounds<'s> {
         });
         // Only now, since the root may become read-only.
         if let Some(outputs) = outputs {
-            destination::finish(tree, job, outputs, &tally);
+            destination::finish(folders, job, outputs, &tally);
         }
         let index = written.as_ref().ok().and_then(|(_, index)| *index);
         self.report.add(&Report { links: copied, index, ..tally.report(tree.entries.len() as u64) });

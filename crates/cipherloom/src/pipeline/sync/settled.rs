@@ -40,6 +40,9 @@ impl Sync<'_> {
     }
 
     fn rename(&self, kept: &Kept, to: &[u8], opened: &mut Vec<(PathBuf, Opened)>) -> Result<(), Error> {
+        if self.job.hides_names() {
+            return Ok(());
+        }
         let root = Target::root(self.root)?;
         let ((folder, name), (new_folder, new_name)) = (split(&kept.path), split(to));
         let (folder, name, new_name) = (path_of(folder)?, path_of(name)?, path_of(new_name)?);
@@ -96,6 +99,9 @@ impl Sync<'_> {
 
     /// Gives an output the permissions that it would get if it were made now.
     fn set_mode(&self, path: &[u8], entry: u32) -> Result<(), Error> {
+        if self.job.hides_names() {
+            return Ok(());
+        }
         let wanted = self.tree.entries.get(entry).attributes().permissions;
         let refused = |error| Error::io("set the output's permissions and time", error);
         let path = path_of(path)?;

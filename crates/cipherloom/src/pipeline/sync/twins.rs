@@ -13,7 +13,8 @@ use std::path::Path;
 pub(super) fn twins(sync: &Sync<'_>) -> HashMap<u32, u32> {
     let Sync { tree, job, root, .. } = *sync;
     let mut twins = HashMap::new();
-    if sync.store().is_none() && ignores_case(root) {
+    // Hidden names have no letters of both cases.
+    if sync.store().is_none() && !job.hides_names() && ignores_case(root) {
         let mut known: HashMap<String, u32> = HashMap::new();
         for entry in (0..).take(tree.entries.len()) {
             let path = output_path(tree, job, entry);

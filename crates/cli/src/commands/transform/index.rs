@@ -11,7 +11,9 @@ use crate::output::{self, at};
 use crate::{device, keys};
 use cipherloom::Format;
 use cipherloom::internal::location::{Location, SourceKind};
-use cipherloom::internal::{IndexMode, IndexUse, Selection, Tree, Work, has_index, list_indexed_files};
+use cipherloom::internal::{
+    IndexMode, IndexUse, Selection, Tree, Work, find_damaged_copies, has_index, list_indexed_files, reveal,
+};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -26,6 +28,7 @@ pub fn index(arguments: &IndexArguments) -> anyhow::Result<ExitCode> {
     run.job.suffix.clone_from(suffix);
     let mode = IndexMode::Rebuild { replace: arguments.replace, partial: arguments.skip_unopened };
     run.use_index(mode, anchor.as_deref(), &tree)?;
+    run.reveal_names(&tree)?;
     run.start()
 }
 
@@ -41,9 +44,24 @@ impl Run<'_> {
     /// With --index: has the run update the index of DST. Else warns of one that will not list what the run writes.
     pub(super) fn update_index(&mut self, arguments: &EncryptArguments) -> anyhow::Result<()> {
         if arguments.index {
-            return self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree);
+            self.use_index(IndexMode::Update, arguments.anchor.as_deref(), &arguments.tree)?;
+            return self.hide_names(arguments.hide_names);
         }
         self.warn_of_index(NOT_LISTED);
+        Ok(())
+    }
+
+    /// With --hide-names: has the run hide the names of its outputs, which the index then knows.
+    pub(super) fn hide_names(&mut self, hides_names: bool) -> anyhow::Result<()> {
+        if hides_names && self.folder.as_ref().is_some_and(Location::is_store) {
+            return Err(usage(
+                "names are hidden in folders alone",
+                "leave --hide-names out, or encrypt to a folder",
+            ));
+        }
+        if let Some(index) = &mut self.job.index {
+            index.hides_names = hides_names;
+        }
         Ok(())
     }
 
@@ -66,9 +84,44 @@ impl Run<'_> {
         };
         let is_in_folder = matches!(self.folder, Some(Location::Path(_)));
         if anchor.is_some() || (is_in_folder && self.source.tree().is_some_and(has_own)) {
-            return self.use_index(IndexMode::Carry, anchor.as_deref(), tree);
+            self.use_index(IndexMode::Carry, anchor.as_deref(), tree)?;
+        } else {
+            self.warn_of_index("it has an index, which will not list what this run writes");
         }
-        self.warn_of_index("it has an index, which will not list what this run writes");
+        self.reveal_names(tree)
+    }
+
+    /// If names are hidden in the source: takes the files that its index lists, under their plaintexts' paths. `tree`: which of them.
+    pub(super) fn reveal_names(&mut self, tree: &TreeArguments) -> anyhow::Result<()> {
+        let selection = match &self.job.index {
+            Some(index) => index.selection.clone(),
+            None => tree.selection()?,
+        };
+        let Source::Tree(found) = &self.source else { return Ok(()) };
+        if found.is_single_file || found.is_several {
+            return Ok(());
+        }
+        let root = found.root.clone();
+        let revealed = reveal(&root, &self.job.work, &selection, &mut self.job.index);
+        if let Some(revealed) = revealed.map_err(|error| error.at(&root))? {
+            if tree.names_files() {
+                return Err(usage(
+                    at(&root, "its names are hidden, so no list of files can name them"),
+                    "--include and --only select files by their plaintexts' paths",
+                ));
+            }
+            if self.folder.as_ref().is_some_and(Location::is_store) {
+                return Err(usage(
+                    at(&root, "its names are hidden, and outputs of such a tree go to folders alone"),
+                    "choose a folder, and copy it to the store; or name single files",
+                ));
+            }
+            self.source = Source::Tree(revealed);
+            // Verification reports them as errors.
+            let format = self.job.work.opening().filter(|_| !matches!(self.job.work, Work::Verify(_)));
+            let damaged = format.and_then(|format| find_damaged_copies(&root, format).ok());
+            damaged.into_iter().flatten().for_each(output::warn);
+        }
         Ok(())
     }
 
@@ -138,13 +191,13 @@ impl Run<'_> {
         Ok(Some((count, suffix)))
     }
 
-    /// Has the run decrypt only what [`Run::list_indexed_files`] found.
+    /// Has the run decrypt only what [`Run::list_indexed_files`] found, or find the names of a tree that hides them.
     pub(super) fn restrict_to_index(
         &mut self,
         listed: Option<(usize, OsString)>,
         arguments: &DecryptArguments,
     ) -> anyhow::Result<()> {
-        let Some((count, suffix)) = listed else { return Ok(()) };
+        let Some((count, suffix)) = listed else { return self.reveal_names(&arguments.tree) };
         if count == 0 {
             self.refuse_nothing(arguments.tree.source(), 0)?;
         }
@@ -155,10 +208,10 @@ impl Run<'_> {
         if let Some(index) = &mut self.job.index {
             index.selection = Selection::new(&arguments.only, &[])?;
         }
-        Ok(())
+        self.reveal_names(&arguments.tree)
     }
 
-    /// Has the run compare a whole folder with its index, if it has one.
+    /// Has the run compare a whole folder with its index, if it has one, by which it finds hidden names.
     pub(super) fn compare_with_index(&mut self, arguments: &VerifyArguments) -> anyhow::Result<()> {
         let VerifyArguments { quick, anchor, tree, .. } = arguments;
         let has_keyset = formats_of(&self.job).all(|format| format.key_id().is_some());
@@ -166,7 +219,7 @@ impl Run<'_> {
         if *quick || anchor.is_some() || (has_keyset && is_whole) {
             self.use_index(IndexMode::Check { quick: *quick }, anchor.as_deref(), tree)?;
         }
-        Ok(())
+        self.reveal_names(tree)
     }
 
     /// Whether the run compares the tree with an index, which may list what is not there.

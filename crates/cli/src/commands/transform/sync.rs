@@ -50,6 +50,7 @@ pub fn sync(arguments: &SyncArguments) -> anyhow::Result<ExitCode> {
     secrets.refuse_replacing(run.source.tree(), &run.job)?;
     run.job.allow_mixed_keys = arguments.allow_mixed_keys;
     run.use_index(IndexMode::Sync(SyncOptions { delete, checksum, dry_run }), anchor.as_deref(), &tree)?;
+    run.hide_names(arguments.hide_names)?;
     run.synchronize()
 }
 

@@ -52,8 +52,8 @@ impl Comparing<'_> {
                 || (self.outputs.look(&new_path).is_none() && self.outputs.can_rename(&gone.path, &new_path));
             let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
             let from = if has_new_name { &new_path } else { &gone.path };
-            if self.result.obstacles.block(&new_path)
-                || !(has_content && is_free && is_there && self.sync.opens_without_path(root, from))
+            let is_unbound = || job.hides_names() || self.sync.opens_without_path(root, from);
+            if self.result.obstacles.block(&new_path) || !(has_content && is_free && is_there && is_unbound())
             {
                 return true;
             }
