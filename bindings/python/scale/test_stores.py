@@ -16,7 +16,7 @@ import stores  # type: ignore[import-not-found]
 from cipherloom import _native
 from cipherloom._options import Request
 from cipherloom import ray as scale
-from conftest import Sky, a_worker_killed, recorded, write
+from conftest import Sky, a_worker_killed, indexed, write
 
 OBJECTS = int(os.environ.get("CIPHERLOOM_SCALE_OBJECTS", "20000"))
 STORM = min(3000, OBJECTS)
@@ -81,14 +81,11 @@ def test_each_object_exactly_once(
     assert weather.refused > 0 and report.failed == 0
     assert report.files + report.skipped == OBJECTS
 
-    # The manifest says of each object once that it is done, and no object is there twice or half.
-    records = tmp_path / "records"
-    process("copy", f"{sealed}.manifest", os.fspath(records), None)
-    done, rows = recorded(records)
+    # The index lists each object, and no object is there twice or half.
     expected = {f"{number % 100:02}/{number:06}" for number in range(OBJECTS)}
-    assert set(done) == expected and set(done.values()) == {1}
-    assert [row["event"] for row in rows].count("end") == 1
-    assert set(s3.objects(bucket, "sealed")) == expected
+    assert indexed(sealed, key).keys() == expected
+    assert {name for name in s3.objects(bucket, "sealed") if not name.startswith(".cipherloom/")} == expected
+    assert not any("/journals/" in name for name in s3.objects(bucket, "sealed"))
 
     # A second run does nothing, in seconds.
     before = s3.objects(bucket, "sealed")
@@ -104,35 +101,22 @@ def test_each_object_exactly_once(
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_bucket_keeps_a_manifest_of_tables(s3: Any, tmp_path: Path, key_file: scale.KeyFile) -> None:
-    bucket = s3.bucket()
-    write(tmp_path / "in", {f"{number}": number for number in range(20)})
-    sealed = f"s3://{bucket}/sealed"
-    assert scale.encrypt(tmp_path / "in", sealed, key_file, manifest_format="parquet").files == 20
-    assert [os.path.splitext(name)[1] for name in s3.objects(bucket, "sealed.manifest")] == [".parquet"]
-    assert scale.encrypt(tmp_path / "in", sealed, key_file).recorded == 20
-    assert scale.verify(sealed, key_file).files == 20
-    (s3.data / bucket / "sealed" / "7").unlink()
-    with pytest.raises(cl.TreeFailed, match="1 of 20 failed: 7: the manifest says that it was made"):
-        scale.verify(sealed, key_file)
-
-
-@pytest.mark.usefixtures("cluster")
-def test_where_no_manifest_can_be_or_is_beside(s3: Any, tmp_path: Path, key_file: scale.KeyFile) -> None:
+def test_a_whole_bucket_and_a_folder(s3: Any, tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
     bucket = s3.bucket()
     write(tmp_path / "in", {"a": 1, "b/c": 2})
-    with pytest.raises(cl.InvalidRequest, match="manifest="):
-        scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file)
-    assert scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file, manifest=tmp_path / "made").files == 2
+    assert scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file).files == 2
+    assert scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file).recorded == 2
     assert scale.verify(f"s3://{bucket}/", key_file).files == 2
-    assert scale.verify(f"s3://{bucket}", key_file, manifest=tmp_path / "verified").files == 2
-    (s3.data / bucket / "a").unlink()
-    # A folder without one, by its other name.
-    scale.encrypt(tmp_path / "in", tmp_path / "out", key_file, manifest=tmp_path / "elsewhere")
+    # From a bucket to a folder.
+    plain = s3.bucket()
+    assert process("copy", os.fspath(tmp_path / "in"), f"s3://{plain}", None) == 2
+    assert scale.encrypt(f"s3://{plain}", tmp_path / "out", key_file).files == 2
+    assert scale.encrypt(f"s3://{plain}", tmp_path / "out", key_file).recorded == 2
+    assert indexed(tmp_path / "out", key) == {"a": 1, "b/c": 2}
     assert scale.verify(f"file://{tmp_path / 'out'}", key_file).files == 2
-    # What was verified before is expected.
-    with pytest.raises(cl.TreeFailed, match="failed: a: the manifest says"):
-        scale.verify(f"s3://{bucket}", key_file, manifest=tmp_path / "verified")
+    (s3.data / bucket / "a").unlink()
+    with pytest.raises(cl.TreeFailed, match="1 of 2 failed: a: missing"):
+        scale.verify(f"s3://{bucket}", key_file)
 
 
 def lists_below(request: Any, prefix: str) -> bool:
@@ -152,11 +136,6 @@ def test_verification_where_some_may_not_be_listed(
     def weather(prefix: str) -> Any:
         return lambda request: stores.refuse(403, "AccessDenied") if lists_below(request, prefix) else None
 
-    # Credentials for the objects alone: they are verified, and the rest is told.
-    monkeypatch.setattr(sky, "weather", weather("sealed.manifest"))
-    with pytest.warns(UserWarning, match=r"sealed\.manifest: cannot read this manifest"):
-        assert scale.verify(sealed, key_file).files == 3
-    assert scale.verify(sealed, key_file, manifest=tmp_path / "verified").files == 3
     # What may be there, and could not be listed, is not called gone.
     monkeypatch.setattr(sky, "weather", weather("sealed/b/"))
     report = scale.verify(sealed, key_file, check=False)

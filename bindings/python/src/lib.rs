@@ -19,6 +19,7 @@ mod buffer;
 mod envelope;
 mod errors;
 mod fresh;
+mod gathering;
 mod hazmat;
 mod hints;
 mod index;
@@ -42,6 +43,8 @@ mod native {
     use crate::age::{AgeIdentity, AgeKeys, age_armor, age_dearmor};
     #[pymodule_export]
     use crate::envelope::{open_keyset, seal_keyset};
+    #[pymodule_export]
+    use crate::gathering::{Gathering, RecordedFiles, list_recorded};
     #[pymodule_export]
     use crate::hazmat::{aes_cbc_decrypt, aes_cbc_encrypt_many, aes_ctr};
     #[pymodule_export]

@@ -27,8 +27,9 @@ pub(crate) fn process<'py>(
         None => index::list_source(py, request, source)?,
         Some(objects) => {
             let files: Vec<PathBuf> = objects.iter().map(|(path, ..)| path.into()).collect();
+            let index = index::of_share(request, objects)?;
             let tree = listed(py, source, |watch| Tree::named(source, &files, &|| watch.is_stopped()))?;
-            (tree, None, None)
+            (tree, index, None)
         }
     };
     let job = request.job(SourceKind::from(&tree), destination)?;
@@ -52,7 +53,11 @@ pub(crate) fn list_objects(
         format!("{:x}-{:x}", entry.size(), since.map_or(0, |since| since.as_nanos()))
     };
     let path = |entry: Entry<'_>| tree.relative_path(entry).into_os_string();
-    let files = tree.entries.iter().map(|entry| (path(entry), entry.size(), Some(version(entry))));
+    let file = |entry: Entry<'_>| {
+        let (version, modified) = (version(entry), entry.attributes().moment());
+        (path(entry), entry.size(), Some(version), modified)
+    };
+    let files = tree.entries.iter().map(file);
     Ok((files.collect(), errors::unlisted(&tree.unlisted)))
 }
 

@@ -72,10 +72,11 @@ pub mod internal {
         IndexPlace, IndexStore, StreamIdentity, has_index, is_reserved, rewrite_part, rewrite_root,
     };
     pub use crate::pipeline::{
-        Ended, Entries, Expectations, IndexMode, IndexUse, Indexing, Job, ListedStream, Pieces, Seen,
-        StoredItem, StreamEnds, SyncOptions, SyncStore, Tally, Work, Workspace, check, find_other_key_by,
-        is_in_place, list_index, list_indexed_files, replace_key_file, run, select_indexed_files, state_mark,
-        sync, sync_to_store, translate_stream, translate_to_file, write_key_file,
+        Ended, Entries, Expectations, Gathering, IndexMode, IndexUse, Indexing, Job, ListedStream, Pieces,
+        RecordedFile, Seen, StoredItem, StreamEnds, SyncOptions, SyncStore, Tally, Work, Workspace, check,
+        find_other_key_by, is_in_place, list_index, list_indexed_files, list_recorded_files,
+        replace_key_file, run, select_indexed_files, state_mark, sync, sync_to_store, translate_stream,
+        translate_to_file, version_mark, write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, EntryList, Link, PassedOver, Selection, Shard, Tree, Unlisted,

@@ -216,7 +216,7 @@ pub struct Object {
     /// Its place in the tree, if it is a file.
     pub(crate) entry: Option<u32>,
     /// When it was written, in seconds since 1970 by the store's clock, if that was listed.
-    pub(crate) written: Option<i64>,
+    pub written: Option<i64>,
 }
 
 impl Object {

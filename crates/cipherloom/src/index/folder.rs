@@ -1,5 +1,6 @@
 //! The files of an index. All of them are reached relative to the tree's root and through no link, and replaced in one rename.
 
+use super::journal::JOURNALS;
 use super::root::Digest;
 use crate::Error;
 use crate::error::IndexFault;
@@ -80,6 +81,11 @@ impl IndexFolder {
         Ok(IndexFolder { tree: tree.to_owned(), _lock: lock, is_locked_alone, _opened: opened })
     }
 
+    /// For whoever only adds journals to an index that a run has locked.
+    pub(super) fn for_journals(tree: &Path) -> IndexFolder {
+        IndexFolder { tree: tree.to_owned(), _lock: None, is_locked_alone: false, _opened: None }
+    }
+
     /// The path of one of the files, for messages.
     pub(super) fn path(&self, relative: &str) -> PathBuf {
         self.tree.join(relative)
@@ -119,6 +125,34 @@ impl IndexFolder {
         let folders = [Path::new(PARTS)].into_iter().filter(|parts| self.tree.join(parts).is_dir());
         sync_folders(&self.tree, folders.chain([Path::new(ROOT).parent().expect("a folder")]), &self.tree)
             .map_err(|error| error.at(&self.path(PARTS)))
+    }
+
+    /// Has the names of journals forced to stable storage.
+    pub(super) fn sync_journals(&self) -> Result<(), Error> {
+        sync_folders(&self.tree, [Path::new(JOURNALS)], &self.tree)
+            .map_err(|error| error.at(&self.path(JOURNALS)))
+    }
+
+    /// The paths of the files in a folder of the index whose names are text.
+    pub(super) fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        let path = self.path(folder);
+        let at = |error| Error::io("read the folder", error).at(&path);
+        let names = match std::fs::read_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            names => names.map_err(at)?,
+        };
+        let mut paths = Vec::new();
+        for name in names {
+            // What is being written has a name of another form.
+            let name = name.map_err(at)?.file_name().into_string().ok();
+            paths.extend(name.filter(|name| !name.starts_with('.')).map(|name| format!("{folder}/{name}")));
+        }
+        Ok(paths)
+    }
+
+    /// Removes a file. If that fails, it stays.
+    pub(super) fn remove(&self, path: &str) {
+        let _ = remove_file_below(&self.tree, Path::new(path));
     }
 
     /// Removes the parts that are not in `kept`, and what killed runs left, unless another process may be using them. What remains

@@ -6,6 +6,7 @@
 //!                      /root            the newest generation, replaced in one rename
 //!                      /root.previous   the one before
 //!                      /parts/<SHA-256 of the file>
+//!                      /journals/…      what a run over several machines has made, until its end (`journal.rs`)
 //! ```
 //!
 //! Parts are written first, then the root. The parts of the generation before stay until the next one, and parts that are the
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 mod anchor;
 mod entry;
 mod folder;
+mod journal;
 mod part;
 mod place;
 mod reader;
@@ -33,6 +35,7 @@ pub(crate) use anchor::Anchor;
 pub use entry::StreamIdentity;
 pub(crate) use entry::{ContentDigest, IndexEntry, IndexFile, IndexKind, split};
 pub use folder::has_index;
+pub(crate) use journal::{JournalWriter, Journals};
 pub use part::rewrite_part;
 pub use place::{IndexPlace, IndexStore};
 pub(crate) use reader::{Entries, Index};

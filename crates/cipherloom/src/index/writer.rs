@@ -3,6 +3,7 @@
 use super::anchor::Anchor;
 use super::entry::{Defaults, IndexEntry, is_path, split};
 use super::folder::ROOT;
+use super::journal::Journals;
 use super::part::{PART_LIMIT, PartBuilder};
 use super::place::{IndexFiles, IndexPlace, part_path};
 use super::reader::Index;
@@ -113,6 +114,15 @@ impl IndexWriter {
     /// The generation before, if there is one.
     pub(crate) fn previous(&self) -> Option<&Index> {
         self.previous.as_ref().map(|(index, _)| index)
+    }
+
+    /// The journals that follow the generation before.
+    ///
+    /// # Errors
+    /// If a journal does not open, with its path; [`IndexFault::Absent`] if there is no generation before.
+    pub(crate) fn journals(&self) -> Result<Journals, Error> {
+        let (index, _) = self.previous.as_ref().ok_or(IndexFault::Absent)?;
+        Journals::open(Arc::clone(&self.files), &self.format, index.digest())
     }
 
     /// What names have behind those of their plaintexts, unless entries say otherwise. To be called before the first entry.

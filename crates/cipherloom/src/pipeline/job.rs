@@ -4,10 +4,11 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{Existing, IfExists};
 use crate::format::Format;
-use crate::index::{FOLDER, IndexPlace, IndexStore, is_reserved};
+use crate::index::{FOLDER, IndexPlace, IndexStore, StreamIdentity, is_reserved};
 use crate::machine::Machine;
 use crate::plan::{CipherCost, Operation, Plan, Request};
 use crate::tree::{PassedOver, Selection, Tree};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -163,13 +164,19 @@ pub struct IndexUse {
     pub selection: Selection,
     /// The object store that has the encrypted tree; `None`: it is in a folder.
     pub store: Option<Arc<dyn IndexStore>>,
+    /// With [`IndexMode::Update`]: lists what the job encrypts in journals alone, for the run that has found the root whose file has
+    /// this SHA-256 and merges all journals when it ends. Outputs show of which version of a source they were made.
+    pub journal: Option<[u8; 32]>,
+    /// With [`IndexMode::Check`]: what the index lists, by path, as somebody else has read it. No index is opened then.
+    pub expected: Option<Arc<HashMap<PathBuf, StreamIdentity>>>,
 }
 
 impl IndexUse {
     /// A use without an anchor, over all files.
     #[must_use]
     pub fn new(mode: IndexMode) -> IndexUse {
-        IndexUse { mode, anchor: None, selection: Selection::default(), store: None }
+        let selection = Selection::default();
+        IndexUse { mode, anchor: None, selection, store: None, journal: None, expected: None }
     }
 
     /// Where the index of the tree at `root` is.

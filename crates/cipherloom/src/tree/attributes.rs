@@ -35,8 +35,9 @@ impl Attributes {
         if self.permissions.readonly() { 0o444 } else { 0o644 }
     }
 
-    /// The time of the last change of the content.
-    pub(crate) fn moment(&self) -> Option<Moment> {
+    /// The time of the last change of the content, in seconds and nanoseconds since 1970.
+    #[must_use]
+    pub fn moment(&self) -> Option<Moment> {
         match self.modified?.duration_since(UNIX_EPOCH) {
             Ok(since) => Some((i64::try_from(since.as_secs()).ok()?, since.subsec_nanos())),
             Err(before) => {

@@ -6,11 +6,11 @@ import os
 import socket
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from cipherloom import _native, lcp
-from cipherloom._options import Options, Request
+from cipherloom._options import IndexOptions, Options, Request
 from cipherloom.exceptions import CipherloomError
 from cipherloom.ray._keys import KeySource, keyset
 from cipherloom.ray._listing import Listed
@@ -32,6 +32,8 @@ class Job:
     options: Options
     key_file: str | None
     """Where content keys of publications go."""
+    index: IndexOptions | None
+    """What tasks do for the index of the encrypted tree."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ def _objects(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_nativ
         key=keyset(job.key),
         new_key=None if job.new_key is None else keyset(job.new_key),
         options=job.options,
-        objects=[(each.path, each.size, each.version) for each in share],
+        index=None if job.index is None else replace(job.index, expected=[each.stream for each in share]),
+        objects=[(each.path, each.size, each.version, each.modified) for each in share],
     )
     counts, failures = _native.process(request)
     failed = [(_below(job.source, path), reason, error, hint) for path, reason, error, hint in failures]
@@ -87,6 +90,13 @@ def _objects(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_nativ
         # try skips what is there.
         known, (_, reason, error, hint) = {path for path, *_ in failed}, failed[-1]
         failed += [(each.path, reason, error, hint) for each in share if each.path not in known]
+        counts = {}
+    known = {each.path for each in share}
+    whole = next((failure for failure in failed if failure[0] not in known), None)
+    if job.operation == "encrypt" and whole is not None:
+        # No journal lists what was made: another try recognises it, and lists it.
+        _, reason, error, hint = whole
+        failed = [(each.path, reason, error, hint) for each in share]
         counts = {}
     return counts, failed
 

@@ -1,13 +1,15 @@
 //! What a tree holds, in the order of an index.
 
+use crate::Error;
+use crate::files::{Input, Source, open_file_below};
 use crate::index::split;
 use crate::pipeline::job::{IndexMode, Job};
-use crate::tree::Tree;
+use crate::tree::{Attributes, Tree, attributes};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
 use std::ops::Range;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 /// Whose names are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,4 +187,25 @@ pub(in crate::pipeline) fn bytes_of(path: &Path) -> Vec<u8> {
         _ => None,
     });
     names.collect::<Vec<_>>().join(&b'/')
+}
+
+/// Where the link leads that is in the place of the tree's below `root`.
+pub(in crate::pipeline) fn read_link(root: &Path, tree: &Tree, link: u32) -> Result<PathBuf, Error> {
+    let link = &tree.links[link as usize];
+    let below = &tree.directories[link.directory as usize].path;
+    Source::root(root)?.below(below)?.read_link(&link.name)
+}
+
+/// Opens a file of the encrypted tree that is to be an output of this run.
+pub(super) fn open_output(root: &Path, path: &Path) -> Result<(Input, Attributes), Error> {
+    let file = open_file_below(root, path).map_err(|error| match error {
+        Error::SourceChanged => Error::LinkInDestination,
+        error => error,
+    })?;
+    let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
+    if !metadata.is_file() {
+        return Err(Error::OutputExists);
+    }
+    let attributes = attributes(&metadata);
+    Ok((Input::new(file, metadata.len(), &attributes), attributes))
 }

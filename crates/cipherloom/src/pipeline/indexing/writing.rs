@@ -1,13 +1,13 @@
 //! What a run writes into an index: the entries of what it has seen, between those that the index listed before.
 
-use super::items::{Item, Items};
+use super::Seen;
+use super::items::{Item, Items, read_link};
 use super::streams::Origin;
-use super::{Seen, read_link};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::sync_folders;
 use crate::index::{
-    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, path_of, split,
+    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, JournalWriter, Root, path_of, split,
 };
 use crate::pipeline::destination::OutputTree;
 use crate::pipeline::job::{Job, Links};
@@ -32,16 +32,49 @@ pub(super) struct Written<'w> {
 }
 
 /// An entry, and whether it is a file that this run found and did not make.
-type NewEntry = Result<(IndexEntry, bool), Error>;
+pub(super) type NewEntry = Result<(IndexEntry, bool), Error>;
 
 /// Writes what the run has seen, in the index's order. `keeps`: what the index listed before stays in it, unless this run has
 /// replaced it.
 pub(super) fn write(
-    mut writer: IndexWriter,
+    writer: IndexWriter,
     entries: impl Iterator<Item = NewEntry>,
     keeps: bool,
     written: &Written<'_>,
 ) -> Result<Root, Error> {
+    let writer = merge(writer, entries, keeps, written.root, written.report)?;
+    if written.outputs.is_some() && written.job.durable {
+        written.sync_names()?;
+    }
+    writer.finish()
+}
+
+/// Writes what the run has seen into a journal, with the folders that it needs.
+pub(super) fn write_journal(
+    mut writer: JournalWriter,
+    entries: impl Iterator<Item = NewEntry>,
+    written: &Written<'_>,
+) -> Result<(), Error> {
+    if written.seen.iter().all(|seen| seen.get().is_none()) {
+        return Ok(());
+    }
+    for entry in entries {
+        writer.push(&entry?.0)?;
+    }
+    if written.outputs.is_some() && written.job.durable {
+        written.sync_names()?;
+    }
+    writer.finish()
+}
+
+/// Adds entries to what the index listed before. `root` is the encrypted tree.
+pub(super) fn merge(
+    mut writer: IndexWriter,
+    entries: impl Iterator<Item = NewEntry>,
+    keeps: bool,
+    root: &Path,
+    report: &dyn Fn(&Path, &Error),
+) -> Result<IndexWriter, Error> {
     let before = writer.previous().filter(|_| keeps).map(Index::entries);
     let mut before = before.into_iter().flatten().peekable();
     for entry in entries {
@@ -61,9 +94,9 @@ pub(super) fn write(
         match known {
             // This run found another file there than the index lists, which is for its owner to decide.
             Some(listed) if is_found && !is_same_file(&listed, &entry) => {
-                let path = written.root.join(path_of(&entry.path)?);
+                let path = root.join(path_of(&entry.path)?);
                 let fault = Error::from(IndexFault::Replaced { by: None });
-                (written.report)(&path, &fault);
+                report(&path, &fault);
                 writer.push(&listed)?;
             }
             _ => writer.push(&entry)?,
@@ -72,10 +105,7 @@ pub(super) fn write(
     for listed in before {
         writer.push(&listed?)?;
     }
-    if written.outputs.is_some() && written.job.durable {
-        written.sync_names()?;
-    }
-    writer.finish()
+    Ok(writer)
 }
 
 /// The entries of a tree's items.
