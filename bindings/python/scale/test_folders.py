@@ -11,6 +11,7 @@ import cipherloom as cl
 import pytest
 from cipherloom import _native
 from cipherloom import ray as scale
+from cipherloom._report import IndexReport
 from cipherloom.ray._index import Index
 from cipherloom.ray._listing import OBJECT_BYTES, Listed, cut, listed
 from books import entries, epub
@@ -71,7 +72,7 @@ def test_a_run_whose_end_was_lost_goes_on(
     """The driver is gone before it writes the root: what journals list is not given out, the rest is recognised."""
     source, out = write(tmp_path / "in", {f"{number % 3}/{number}": 1000 for number in range(60)}), tmp_path / "out"
 
-    def killed(self: Index) -> None:
+    def killed(self: Index, failed: set[str]) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -99,7 +100,7 @@ def test_who_lacks_the_key_has_nothing_left_out(
     tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, out = write(tmp_path / "in", {"a": 100, "b": 100, "c": 100}), tmp_path / "out"
-    monkeypatch.setattr(Index, "finish", lambda self: None)
+    monkeypatch.setattr(Index, "finish", lambda self, failed: None)
     scale.encrypt(source, out, key_file)
     (journal,) = journals(out)
     # A journal of another tree, under a name that fits: the sources look the same.
@@ -120,6 +121,20 @@ def test_who_lacks_the_key_has_nothing_left_out(
     assert indexed(out, key).keys() == {"a", "c"}
     (out / "b").unlink()
     assert scale.encrypt(source, out, key_file).files == 1
+    # A journal that is removed while the run goes on.
+    finish = Index.finish
+
+    def robbed(self: Index, failed: set[str]) -> IndexReport | None:
+        for each in journals(tmp_path / "third"):
+            each.unlink()
+        return finish(self, failed)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Index, "finish", robbed)
+        report = scale.encrypt(source, tmp_path / "third", key_file, check=False)
+    assert {(str(failure.path), failure.error) for failure in report.failures} == {(name, "FileNotFoundError") for name in "abc"}
+    again = scale.encrypt(source, tmp_path / "third", key_file)
+    assert (again.files, again.skipped, again.failed) == (0, 3, 0)
     # A root that no key opens.
     root = out / ".cipherloom/index/root"
     root.write_bytes(root.read_bytes()[::-1])

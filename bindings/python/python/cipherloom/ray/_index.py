@@ -27,6 +27,8 @@ class Index:
         self._gathering: _native.Gathering | None = None
         self._expected: dict[str, tuple[int, bytes]] | None = None
         self._place = source if destination is None else destination
+        self._key, self._options = key, options
+        self._todo: set[str] = set()
         if operation == "encrypt":
             assert destination is not None and key is not None
             if not _native.is_address(source) and os.path.lexists(os.path.join(source, INDEX)):
@@ -53,7 +55,9 @@ class Index:
             changed = [each for each in known if done[each.path] != (each.size, each.modified)]
             self.recorded = len(known) - len(changed)
             self.failures += map(_changed, changed)
-            return [each for each in objects if each.path not in done]
+            todo = [each for each in objects if each.path not in done]
+            self._todo = {each.path for each in todo}
+            return todo
         if self._expected is not None:
             nothing = (0, None)
             return [each._replace(stream=self._expected.get(each.path, nothing)[1]) for each in objects]
@@ -69,16 +73,23 @@ class Index:
             return IndexOptions(use_as="journal", root=self._gathering.root())
         return None if self._expected is None else IndexOptions(use_as="expect")
 
-    def finish(self) -> IndexReport | None:
-        """Has the index list what the tasks have made."""
+    def finish(self, failed: set[str]) -> IndexReport | None:
+        """Has the index list what the tasks have made, which is all but what failed."""
         if self._gathering is None:
             return None
+        assert self._key is not None
         try:
-            numbers, failed = self._gathering.finish()
+            numbers, found = self._gathering.finish()
+            # Somebody may have removed a journal meanwhile.
+            made = self._todo - failed
+            if made:
+                listed = _native.list_recorded(self._place, self._key, self._options.max_segment_size)
+                made.difference_update(path for path, *_ in listed or ())
         except (CipherloomError, OSError) as error:
             self._fail(error)
             return None
-        self.failures += failures(failed)
+        self.failures += failures(found)
+        self.failures += map(_unlisted, sorted(made))
         return None if numbers is None else IndexReport(**numbers)
 
     def close(self) -> None:
@@ -102,6 +113,11 @@ def _refuse_containment(source: str, destination: str) -> None:
     one, other = (f"{place.rstrip('/')}/" for place in places)
     if one.startswith(other) or other.startswith(one):
         raise InvalidRequest(f"{destination}: source and destination contain each other")
+
+
+def _unlisted(name: str) -> Failure:
+    reason = "it was made, and the index does not list it: its journal is gone"
+    return Failure(Path(name), reason, "FileNotFoundError", "repeat the run, which lists it")
 
 
 def _changed(each: Listed) -> Failure:

@@ -161,7 +161,7 @@ def _run(
             begin = stack.enter_context(_progress.bar(operation, options.progress, unit="objects"))
             tell = begin(size, len(todo)) if begin else _unseen
             totals = drive(cluster, job, todo, chunk_bytes=chunk_bytes, max_retries=max_retries, tell=tell)
-        written = index.finish()
+        written = index.finish({str(failure.path) for failure in totals.failures})
         failures = _by_path([*totals.failures, *unlisted, *index.failures, *map(_gone, lost)])
         counted = ("files", "bytes", "output_bytes", "skipped", "tasks", "retried", "working_seconds")
         report = ScaleReport(
