@@ -40,7 +40,7 @@ proptest! {
     fn nothing_is_lost(
         files in proptest::collection::vec(
             (0..3_u32, ".{0,9}", prop_oneof![0..9_u64, any::<u64>()], any_attributes()),
-            0..600,
+            0..99,
         ),
     ) {
         let mut entries = EntryList::default();
@@ -79,4 +79,18 @@ fn entries_of_several_chunks_follow_each_other() {
     assert_eq!(of_folder(3), (3000..4000).collect::<Vec<_>>());
     assert_eq!((of_folder(8).len(), of_folder(9).len()), (199, 0));
     assert!(entries.first().is_some_and(|first| first.name() == "0"));
+}
+
+/// The record has a number of one byte for a device and half of an inode's number.
+#[test]
+fn inodes_of_many_devices_are_kept() {
+    let mut entries = EntryList::default();
+    let inode = |number: u64| Inode { device: number / 2, number: number << 32 | 5 };
+    for number in 0..300 {
+        let attributes = Attributes { inode: Some(inode(number)), ..Attributes::of_object(false).unwrap() };
+        entries.push(0, OsStr::new("file"), 0, &attributes);
+    }
+    for (entry, number) in entries.iter().zip(0..) {
+        assert_eq!(entry.attributes().inode, Some(inode(number)));
+    }
 }
