@@ -53,8 +53,8 @@ def test_a_run_its_index_and_its_repetition(many: Path, tmp_path: Path, key: cl.
     again = scale.encrypt(many, out, key_file)
     assert (again.files, again.tasks, again.recorded) == (0, 0, total)
     assert again.index is not None and again.index.generation == 2
-    # One more file is all that a third one does.
-    (many / "late").write_bytes(b"late")
+    # One more file, in a folder that is listed, is all that a third one does.
+    (many / "d0/late").write_bytes(b"late")
     try:
         third = scale.encrypt(many, out, key_file)
         assert (third.files, third.recorded) == (1, total)
@@ -62,7 +62,7 @@ def test_a_run_its_index_and_its_repetition(many: Path, tmp_path: Path, key: cl.
         back = scale.decrypt(out, tmp_path / "back", key_file)
         assert back.files == total + 1 and content(tmp_path / "back") == content(many)
     finally:
-        (many / "late").unlink()
+        (many / "d0/late").unlink()
 
 
 @pytest.mark.usefixtures("cluster")

@@ -80,8 +80,12 @@ impl Gathering {
         if journals.is_empty() {
             return Ok(writer.keep()?.as_ref().map(report_of));
         }
-        // An entry that the index lists as another file stays as it was.
-        let entries = journals.entries().map(|entry| entry.map(|entry| (entry, true)));
+        // A file that the index lists as another one stays as it was.
+        let with_kind = |entry: IndexEntry| {
+            let is_file = matches!(entry.kind, IndexKind::File(_));
+            (entry, is_file)
+        };
+        let entries = journals.entries().map(|entry| entry.map(with_kind));
         let written = merge(writer, entries, true, &root, report)?.finish()?;
         journals.remove();
         Ok(Some(report_of(&written)))
