@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 HASHES = {1: hashes.SHA1, 3: hashes.SHA256, 4: hashes.SHA512}
 # By flags, less the one for no time.
-KINDS = {1: "folder", 3: "link"} | {2 | more: "file" for more in range(0, 128, 4) if not more & 16}
+KINDS = {1: "folder", 3: "link"} | {2 | more: "file" for more in range(0, 256, 4) if not more & 16}
 
 
 def require(condition, problem):
@@ -150,6 +150,8 @@ def read_part(data):
                 entry["inode"], at = number(data, at)
             if flags & 64:
                 entry["digest"], at = data[at : at + 16], at + 16
+            if flags & 128:
+                entry["version"], at = data[at : at + 8], at + 8
         require(is_path(entry["path"]) and is_path(path), "a path that leads elsewhere")
         yield entry
     require(not any(data[at:]), "something behind the end of a part")

@@ -12,7 +12,12 @@ FILES = {"empty": 0, "one": 1, "deep/er/chapter.xhtml": 5_000, "large.bin": 21_0
 @pytest.fixture(scope="module")
 def azure(tmp_path_factory):
     with stores.azurite(tmp_path_factory.mktemp("azure")) as environment:
-        yield lambda *arguments, code=tool.DONE: tool.run(*arguments, code=code, env=environment)
+
+        def run(*arguments, code=tool.DONE, **changes):
+            return tool.run(*arguments, code=code, env=environment | changes)
+
+        run.address = environment["AZURITE_BLOB_STORAGE_URL"]
+        yield run
 
 
 def test_round_trip_created_once_resumed_and_rekeyed(azure, tmp_path):
@@ -60,6 +65,31 @@ def test_a_tree_is_synchronized_on_condition(azure, tmp_path):
     counts = json.loads(done.stdout.splitlines()[-1])
     assert (counts["files"], counts["index"]["missing"], counts["index"]["extra"]) == (len(FILES) - 1, 0, 0)
     azure("decrypt", "az://box/synced", tmp_path / "back", "--key", key)
+    assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+
+
+@pytest.mark.parametrize("name", ["one", "large.bin"])
+def test_what_another_writer_has_replaced_is_not_overwritten(azure, tmp_path, name):
+    plain, key = tool.write_tree(tmp_path / "plain", FILES), tool.keygen(tmp_path / "key")
+    place = f"az://box/replaced-{name}"
+    azure("sync", plain, place, "--key", key)
+    other = tool.write_tree(tmp_path / "other", {name: FILES[name]})
+    (plain / name).write_bytes(tool.content(FILES[name] + 9, 7))
+    written = []
+
+    def rule(request):
+        if request.method == "PUT" and request.path.endswith(f"replaced-{name}/{name}") and not written:
+            written.append(azure("encrypt", other, place, "--key", key, "--if-exists", "overwrite"))
+
+    with stores.Proxy(int(azure.address.rpartition(":")[2]), rule).running() as port:
+        proxied = azure.address.rpartition(":")[0] + f":{port}"
+        done = azure("sync", plain, place, "--key", key, code=tool.PARTIAL, AZURITE_BLOB_STORAGE_URL=proxied)
+    assert "left as it is: another run has written or removed it" in tool.message(done)
+    azure("decrypt", place, tmp_path / "theirs", "--key", key)
+    assert (tmp_path / "theirs" / name).read_bytes() == (other / name).read_bytes()
+    azure("sync", plain, place, "--key", key)
+    azure("verify", place, "--key", key)
+    azure("decrypt", place, tmp_path / "back", "--key", key)
     assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
 
 

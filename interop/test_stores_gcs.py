@@ -66,6 +66,29 @@ def test_a_tree_is_synchronized_on_condition(store, tmp_path, key):
     assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
 
 
+@pytest.mark.parametrize("name", ["one", "large.bin"])
+def test_what_another_writer_has_replaced_is_not_overwritten(store, tmp_path, plain, key, name):
+    sync = ["sync", plain, "gs://box/synced", "--key", key]
+    store.run(*sync)
+    other = tool.write_tree(tmp_path / "other", {name: FILES[name]})
+    (plain / name).write_bytes(tool.content(FILES[name] + 9, 7))
+    written = []
+
+    def rule(request):
+        if request.method in ("PUT", "POST") and request.path == f"/box/synced/{name}" and not written:
+            written.append(store.run("encrypt", other, "gs://box/synced", "--key", key, "--if-exists", "overwrite"))
+
+    with stores.Proxy(store.port, rule).running() as port:
+        done = store.run(*sync, port=port, code=tool.PARTIAL)
+    assert "left as it is: another run has written or removed it" in tool.message(done)
+    store.run("decrypt", "gs://box/synced", tmp_path / "theirs", "--key", key)
+    assert (tmp_path / "theirs" / name).read_bytes() == (other / name).read_bytes()
+    store.run(*sync)
+    store.run("verify", "gs://box/synced", "--key", key)
+    store.run("decrypt", "gs://box/synced", tmp_path / "back", "--key", key)
+    assert tool.read_tree(tmp_path / "back") == tool.read_tree(plain)
+
+
 def test_what_failed_is_made_by_the_next_run(store, plain, key):
     def rule(request):
         return stores.refuse(503, "ServiceUnavailable") if request.path.endswith("chapter é.xhtml") else None

@@ -40,11 +40,8 @@ def place(s3):
 
 @pytest.fixture
 def synced(s3, plain, place, key):
-    """The same with the tree in it, which is older than whatever is written next."""
+    """The same with the tree in it."""
     s3.run("sync", plain, place[0], "--key", key)
-    for path in place[1].rglob("*"):
-        found = path.stat()
-        os.utime(path, (found.st_atime, found.st_mtime - 10))
     return place
 
 
@@ -69,12 +66,19 @@ def outputs(proxy, *methods):
 
 
 def removals(proxy):
-    """When the store was asked to remove something: S3 has two requests for that."""
-    return [
-        number
-        for number, (method, target) in enumerate(proxy.requests)
-        if method == "DELETE" or (method == "POST" and target.partition("?")[2] == "delete")
-    ]
+    """When the store was asked to remove something."""
+    return [number for number, (method, _) in enumerate(proxy.requests) if method == "DELETE"]
+
+
+def replace(s3, plain, place, key):
+    """Puts another stream of the same length in the place of one."""
+    s3.run("encrypt", plain / "deep/er/chapter é", f"{place[0]}/deep/other", "--key", key, "--if-exists", "overwrite")
+
+
+def remove(s3, place, name):
+    """Removes an object, and what the gateway knows of it."""
+    (place[1] / name).unlink()
+    shutil.rmtree(s3.metadata / place[1].relative_to(s3.data) / name)
 
 
 def check(s3, place, plain, key, tmp_path, code=tool.DONE):
@@ -142,17 +146,128 @@ def test_permissions_and_content(s3, tmp_path, plain, synced, key):
 
 
 def test_outputs_that_are_missing_or_others_are_restored(s3, tmp_path, plain, synced, key):
-    place, folder = synced
-    (folder / "deep/er/chapter é").unlink()
-    # What the gateway knows of it.
-    shutil.rmtree(s3.metadata / folder.relative_to(s3.data) / "deep/er/chapter é")
-    # Another stream of the same length, written after the root.
-    s3.run("encrypt", plain / "deep/other", f"{place}/deep/other", "--key", key, "--if-exists", "overwrite")
+    place, _ = synced
+    remove(s3, synced, "deep/er/chapter é")
+    replace(s3, plain, synced, key)
     s3.run("encrypt", plain / "one", f"{place}/empty", "--key", key, "--if-exists", "overwrite")
     done, proxy = proxied(s3, lambda _: None, "sync", plain, place, "--key", key, "--json")
     assert summary(done)["sync"]["restored"] == 3
     assert outputs(proxy, "GET") == {"deep/other"}
     check(s3, synced, plain, key, tmp_path)
+
+
+@pytest.mark.parametrize("flags", [[], ["--checksum"]])
+def test_a_restore_that_was_refused_is_done_by_the_next_run(s3, tmp_path, plain, synced, key, flags):
+    replace(s3, plain, synced, key)
+    (plain / "one").write_bytes(b"2")
+    sync = ["sync", plain, synced[0], "--key", key, "--retries", "0", "--json"]
+    refusal = stores.refuse(403, "AccessDenied")
+
+    def rule(request):
+        return refusal if request.method == "PUT" and request.path.endswith("deep/other") else None
+
+    done, _ = proxied(s3, rule, *sync, *flags, code=tool.PARTIAL)
+    # The other files are listed, in a root that is newer than the object.
+    assert (summary(done)["failed"], summary(done)["index"]["generation"]) == (1, 2)
+    s3.run("verify", synced[0], "--key", key, code=tool.UNAUTHENTIC)
+    assert summary(s3.run(*sync))["sync"]["restored"] == 1
+    check(s3, synced, plain, key, tmp_path)
+
+
+@pytest.mark.parametrize("when", ["before the root", "before the kill"])
+def test_what_the_index_does_not_know_is_looked_at(s3, tmp_path, plain, synced, key, when):
+    sync = ["sync", plain, synced[0], "--key", key, "--json"]
+    if when == "before the kill":
+        # Another content of the same size and time, which the index does not list yet.
+        times = (plain / "deep/other").stat()
+        (plain / "deep/other").write_bytes(tool.content(5_000, 9))
+        os.utime(plain / "deep/other", ns=(times.st_atime_ns, times.st_mtime_ns))
+        kill_at_the_root(s3, *sync, "--checksum")
+    else:
+        (plain / "one").write_bytes(b"2")
+        written = []
+
+        def rule(request):
+            # Somebody else comes when the listing is old and the root is not there yet.
+            if request.method == "PUT" and request.path.endswith("index/root") and not written:
+                written.append(replace(s3, plain, synced, key))
+
+        assert summary(proxied(s3, rule, *sync)[0])["failed"] == 0
+    s3.run("verify", synced[0], "--key", key, code=tool.UNAUTHENTIC)
+    assert summary(s3.run(*sync))["sync"]["restored"] >= 1
+    check(s3, synced, plain, key, tmp_path)
+
+
+def test_a_version_that_is_not_known_is_learned(s3, plain, place, key):
+    sync = ["sync", plain, place[0], "--key", key, "--json"]
+
+    def rule(request):
+        return stores.lose_answer if request.method == "PUT" and request.path.endswith("sealed/one") and not request.number else None
+
+    proxied(s3, rule, *sync)
+    listed = {entry["path"] for entry in index_reader.read(place[1], key)[1] if "version" in entry}
+    assert listed == {name.encode() for name in SIZES if name != "one"}
+    # Its ends are read in each run, until one has something to write.
+    for changed, read in ((False, {"one"}), (True, {"one"}), (False, set())):
+        if changed:
+            (plain / "empty").write_bytes(b"no more")
+        done, proxy = proxied(s3, lambda _: None, *sync)
+        assert (outputs(proxy, "GET"), summary(done)["sync"]["unchanged"]) == (read, len(SIZES) - changed)
+
+
+def test_an_object_that_vanishes_fails_no_other_one(s3, tmp_path, plain, synced, key):
+    sync = ["sync", plain, synced[0], "--key", key, "--delete", "--json"]
+
+    def rule(request):
+        # It was listed, and is about to be looked at.
+        if request.method == "GET" and request.path.endswith("deep/other") and (synced[1] / "deep/other").exists():
+            remove(s3, synced, "deep/other")
+
+    replace(s3, plain, synced, key)
+    (plain / "one").write_bytes(b"2")
+    done, _ = proxied(s3, rule, *sync, code=tool.PARTIAL)
+    assert (summary(done)["sync"]["changed"], summary(done)["failed"]) == (1, 1)
+    assert b"left as it is: another run has written or removed it" in done.stdout
+    s3.run(*sync)
+    check(s3, synced, plain, key, tmp_path)
+    (plain / "deep/other").unlink()
+    assert summary(proxied(s3, rule, *sync)[0])["sync"]["removed"] == 1
+    check(s3, synced, plain, key, tmp_path)
+
+
+def test_what_was_just_replaced_is_not_removed(s3, plain, synced, key):
+    (plain / "deep/other").unlink()
+    written = []
+
+    def rule(request):
+        if request.method == "DELETE" and not written:
+            written.append(replace(s3, plain, synced, key))
+
+    before = (synced[1] / "deep/other").read_bytes()
+    done, _ = proxied(s3, rule, "sync", plain, synced[0], "--key", key, "--delete", code=tool.PARTIAL)
+    assert "deep/other: left as it is: another run has written or removed it" in tool.message(done)
+    assert (synced[1] / "deep/other").read_bytes() != before
+
+
+def test_a_large_object_is_compared_where_the_store_does_not(s3, tmp_path, plain, synced, key):
+    (plain / "large.bin").write_bytes(tool.content(8_600_000, 7))
+    other = tool.write_tree(tmp_path / "other", {"large.bin": 8_500_000})
+    written = []
+
+    def ignore_condition(handler, forward):
+        # It is not signed.
+        del handler.headers["If-Match"]
+        handler.answer(*stores.reordered(forward()))
+
+    def rule(request):
+        if is_part(request) and not written:
+            written.append(s3.run("encrypt", other, synced[0], "--key", key, "--if-exists", "overwrite"))
+        return ignore_condition if request.method == "POST" and "uploadId" in request.query else None
+
+    done, _ = proxied(s3, rule, "sync", plain, synced[0], "--key", key, code=tool.PARTIAL)
+    assert "large.bin: left as it is: another run has written or removed it" in tool.message(done)
+    s3.run("decrypt", synced[0], tmp_path / "theirs", "--key", key)
+    assert (tmp_path / "theirs/large.bin").read_bytes() == (other / "large.bin").read_bytes()
 
 
 def test_what_no_key_opens_is_not_replaced(s3, tmp_path, plain, synced, key):
@@ -190,6 +305,8 @@ def test_a_file_in_the_place_of_a_folder(s3, tmp_path, plain, synced, key):
     done = s3.run("sync", plain, place, "--key", key, code=tool.PARTIAL)
     assert tool.message(done).count("the index lists something else in its place") == 2
     s3.run("verify", place, "--key", key)
+    _, told, _ = stopped(s3, Stuck(lambda request: request.method == "DELETE"), "sync", plain, place, "--key", key, "--delete")
+    assert "in its place" not in told
     s3.run("sync", plain, place, "--key", key, "--delete")
     counts = check(s3, synced, plain, key, tmp_path)
     assert (counts["index"]["missing"], counts["index"]["extra"]) == (0, 0)
@@ -340,7 +457,7 @@ def test_what_the_store_refuses_is_done_by_the_next_run(s3, tmp_path, plain, syn
     refused(lambda request: request.method == "PUT" and request.path.endswith("sealed/one"))
     assert (synced[1] / "one").read_bytes() == before[b"one"] and (synced[1] / "deep/other").exists()
     s3.run("verify", synced[0], "--key", key)
-    refused(lambda request: request.method == "POST" and request.query == "delete")
+    refused(lambda request: request.method == "DELETE")
     assert (synced[1] / "deep/other").exists()
     s3.run("verify", synced[0], "--key", key)
     s3.run(*sync)

@@ -69,7 +69,8 @@ pub mod internal {
     };
     // The last two for whoever tests them with damaged bytes.
     pub use crate::index::{
-        IndexPlace, IndexStore, StreamIdentity, has_index, is_reserved, rewrite_part, rewrite_root,
+        IndexPlace, IndexStore, ObjectVersion, StreamIdentity, has_index, is_reserved, rewrite_part,
+        rewrite_root,
     };
     pub use crate::pipeline::{
         Ended, Entries, Expectations, Gathering, IndexMode, IndexUse, Indexing, Job, ListedStream, Pieces,

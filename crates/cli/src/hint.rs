@@ -125,7 +125,7 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         }
         IndexFault::Foreign => "look at it, and move it away",
         IndexFault::WrittenMeanwhile => "run again when the other run has ended",
-        IndexFault::InTheWay => "--delete removes it",
+        IndexFault::InTheWay => "--delete removes it, if nothing else fails",
         IndexFault::NotAnAnchor => "choose another --anchor",
         IndexFault::OtherTree => "check DST, and --anchor",
         _ => return None,

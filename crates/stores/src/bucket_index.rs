@@ -60,8 +60,6 @@ struct Version {
     e_tag: String,
     /// By which Google Cloud Storage compares.
     generation: Option<String>,
-    /// When it was written, in seconds since 1970 by the store's clock.
-    written: i64,
 }
 
 #[derive(Debug)]
@@ -76,11 +74,6 @@ impl BucketIndex {
         BucketIndex { bucket: Arc::clone(bucket), versions: Mutex::default() }
     }
 
-    /// When the root was written that was read last.
-    pub(crate) fn root_written(&self) -> Option<i64> {
-        lock(&self.versions).get(ROOT)?.as_ref().map(|version| version.written)
-    }
-
     /// Asks for an object, and remembers its version.
     async fn get(&self, path: &str, head: bool) -> Result<Option<GetResult>, Error> {
         let key = self.bucket.key(path)?;
@@ -91,9 +84,8 @@ impl BucketIndex {
             Err(refusal) => return Err(refusal.of("read the index")),
         };
         let version = found.as_ref().map(|found| {
-            let ObjectMeta { e_tag, version, last_modified, .. } = &found.meta;
-            let e_tag = e_tag.clone().unwrap_or_default();
-            Version { e_tag, generation: version.clone(), written: last_modified.timestamp() }
+            let ObjectMeta { e_tag, version, .. } = &found.meta;
+            Version { e_tag: e_tag.clone().unwrap_or_default(), generation: version.clone() }
         });
         lock(&self.versions).insert(path.to_owned(), version);
         Ok(found)

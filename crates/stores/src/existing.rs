@@ -32,6 +32,13 @@ use object_store::{Attribute, Attributes, GetOptions};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Settled {
     Ended(Ended),
+    /// This run has written it.
+    Written {
+        /// Its length.
+        bytes: u64,
+        /// Its version, if the store's answer had it.
+        e_tag: Option<String>,
+    },
     /// It is there already, as its metadata says. Anybody may have written that, so `confirm.rs` has the last word.
     Claimed(Stored),
 }
@@ -60,6 +67,12 @@ pub(crate) async fn look(bucket: &Bucket, key: &Key) -> Result<Option<Found>, Er
         Err(refusal) if refusal.is_missing() => Ok(None),
         Err(refusal) => Err(refusal.of("look whether the output exists")),
     }
+}
+
+/// Whether nothing is at the key of an object that was listed, as far as the store says.
+pub(crate) async fn is_gone(bucket: &Bucket, path: &str) -> bool {
+    let Ok(key) = bucket.key(path) else { return false };
+    matches!(look(bucket, &key).await, Ok(None))
 }
 
 impl Found {

@@ -195,10 +195,10 @@ impl Refusal {
         }
     }
 
-    /// Whether the object was not there. A missing bucket is another error.
+    /// Whether the object was not there. A missing bucket or upload is another error.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self.error, ClientError::NotFound { .. })
-            && !matches!(self.code(), Some("NoSuchBucket" | "ContainerNotFound"))
+            && !matches!(self.code(), Some("NoSuchBucket" | "ContainerNotFound" | "NoSuchUpload"))
     }
 
     /// Whether the credentials do not allow the request.

@@ -319,17 +319,18 @@ impl Context {
         compared
     }
 
-    /// Has the output of an object listed; `made`: its ends, if this run has written it.
+    /// Has the output of an object listed; `made` and `e_tag`: its ends and version, if this run has written it.
     pub(crate) async fn note_output(
         &self,
         object: &Object,
         ended: Ended,
         made: &StreamEnds,
+        e_tag: Option<&str>,
         bound: &[u8],
     ) -> Result<(), Error> {
         let (Some(Duty::Note), Some(format)) = (&self.duty, self.job.work.sealing()) else { return Ok(()) };
         let seen = match ended {
-            Ended::Done(_) => Seen::made(made, format)?,
+            Ended::Done(_) => Seen::made(made, format)?.map(|seen| seen.in_version(e_tag)),
             Ended::Skipped => Some(self.find_output(object, bound).await?),
         };
         if let Some(seen) = seen {
@@ -374,7 +375,9 @@ impl Context {
             let begin = &begin[..begin.len().min(usize::try_from(wanted).unwrap_or(usize::MAX))];
             Seen::open(&format, &bound, begin, &ends, attributes)
         };
-        self.ciphers.run(open).await
+        let (seen, plaintext_len) = self.ciphers.run(open).await?;
+        // Both of its ends were read in this version.
+        Ok((seen.in_version(object.e_tag.as_deref()), plaintext_len))
     }
 }
 

@@ -57,11 +57,12 @@ pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<E
         Err(error) => Err(error),
     };
     let settled = settled.map_err(|error| context.explain_replaced(error))?;
-    let ended = match settled {
-        Settled::Ended(ended) => ended,
-        Settled::Claimed(stored) => confirm::claimed(context, object, stored, &bound).await?,
+    let (ended, e_tag) = match settled {
+        Settled::Ended(ended) => (ended, None),
+        Settled::Written { bytes, e_tag } => (Ended::Done(bytes), e_tag),
+        Settled::Claimed(stored) => (confirm::claimed(context, object, stored, &bound).await?, None),
     };
-    context.note_output(object, ended, &made, &bound).await?;
+    context.note_output(object, ended, &made, e_tag.as_deref(), &bound).await?;
     Ok(ended)
 }
 
@@ -74,6 +75,7 @@ pub(crate) async fn foresee(context: &Context, object: &Object) -> Result<Ended,
             confirm::check_len(&context.job.work, object, &stored).map(|()| Ended::Skipped)
         }
         Some(Settled::Ended(ended)) => Ok(ended),
+        Some(Settled::Written { bytes, .. }) => Ok(Ended::Done(bytes)),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::pages::Pager;
 use crate::wire::{Wire, repeats};
 use cipherloom::internal::location::{Location, Scheme, StoreAddress};
 use cipherloom::{Error, error::LocationFault};
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::list::PaginatedListStore;
@@ -135,6 +135,8 @@ impl Bucket {
         let built = match scheme {
             Scheme::S3 => {
                 let builder = AmazonS3Builder::from_env().with_bucket_name(name).with_retry(retry);
+                // Its request takes no condition, and not every store has it.
+                let builder = builder.with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
                 shared(builder.with_http_connector(Wire).build())
             }
             Scheme::Gcs => {

@@ -103,7 +103,8 @@ impl Target {
     /// Writes a whole output. Where it replaces what was read, `generation` is that one's, if the store gave it: Google
     /// Cloud Storage compares nothing else when it writes.
     pub(crate) async fn put(&self, bytes: Bytes, generation: Option<String>) -> Result<Settled, Error> {
-        let done = Settled::Ended(Ended::Done(bytes.len() as u64));
+        let len = bytes.len() as u64;
+        let done = Settled::Ended(Ended::Done(len));
         match self {
             Target::Nowhere => Ok(done),
             Target::File { .. } => {
@@ -130,7 +131,10 @@ impl Target {
                 loop {
                     tries += 1;
                     let sent = ask(bucket.store.put_opts(key, bytes.clone().into(), options.clone())).await;
-                    let Err(refusal) = sent else { return Ok(done) };
+                    let refusal = match sent {
+                        Ok(sent) => return Ok(Settled::Written { bytes: len, e_tag: sent.e_tag }),
+                        Err(refusal) => refusal,
+                    };
                     let found = existing::look(bucket, key).await.ok().flatten();
                     let is_race = found.is_none() && refusal.is_condition() && tries < TRIES;
                     if !is_race {
@@ -160,10 +164,12 @@ impl Target {
         };
         match (found, condition) {
             (Some(found), _) if found.is_ours(origin) => Ok(done),
-            (_, Condition::Replace(_)) if refusal.is_condition() => Err(match if_exists {
-                IfExists::Fail => Error::OutputExists,
-                IfExists::Skip | IfExists::Overwrite => Error::SourceChanged,
-            }),
+            (_, Condition::Replace(_)) if refusal.is_condition() || refusal.is_missing() => {
+                Err(match if_exists {
+                    IfExists::Fail => Error::OutputExists,
+                    IfExists::Skip | IfExists::Overwrite => Error::SourceChanged,
+                })
+            }
             (Some(found), Condition::Create) if refusal.is_condition() => found.judge(origin, *if_exists),
             _ => Err(refusal.of("write the output")),
         }
@@ -235,7 +241,10 @@ impl Sink {
                 touched.iter().for_each(|touched| touched.note(relative));
             }
             (Way::Object(mut upload), target @ Target::Object { bucket, key, .. }) => {
-                let Err(refusal) = upload.complete().await else { return Ok(done) };
+                let refusal = match upload.complete().await {
+                    Ok(e_tag) => return Ok(Settled::Written { bytes: self.len, e_tag }),
+                    Err(refusal) => refusal,
+                };
                 let found = existing::look(bucket, key).await.ok().flatten();
                 let settled = target.settle(refusal, found, done);
                 if !matches!(settled, Ok(Settled::Ended(Ended::Done(_)))) {

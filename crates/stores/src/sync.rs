@@ -8,11 +8,12 @@
 //!                                                                             ─> DELETE what is gone ─> the same once more
 //! ```
 //!
-//! An object that was written after the root cannot be listed in it: a run that was killed has written it, or somebody else.
-//! Its ends are read. So a run that finds nothing to do sends no request for an object.
+//! The index knows the version (a hash of the ETag) of each object that a run wrote or looked at. If the listing has another one, a
+//! run that was killed has written the object, or somebody else: its ends are read. So a run that finds nothing to do sends no
+//! request for an object.
 
 use crate::bucket_index::BucketIndex;
-use crate::faults::ask;
+use crate::existing;
 use crate::indexing::{Duty, LOOKS, Noted, read_ends};
 use crate::inventory::{Inventory, Object, address};
 use crate::job::{StoreJob, output_path};
@@ -21,16 +22,16 @@ use crate::place::{Bucket, Kind, Place};
 use crate::run::{Context, TaskEvent, process_all};
 use crate::runtime::{Stop, runtime};
 use crate::sink::Condition;
+use crate::upload;
 use cipherloom::{
     Error, Observer, Report,
     error::IndexFault,
     internal::{
-        Ended, Indexing, Job, ListedStream, Seen, Selection, StoredItem, StreamEnds, SyncStore, Tally, Tree,
-        state_mark, sync_to_store,
+        Ended, Indexing, Job, ListedStream, ObjectVersion, Seen, Selection, StoredItem, StreamEnds,
+        SyncStore, Tally, Tree, state_mark, sync_to_store,
     },
 };
 use futures_util::{StreamExt, stream};
-use object_store::ObjectStoreExt;
 use std::num::NonZeroUsize;
 use std::str::from_utf8;
 use std::sync::{Arc, OnceLock};
@@ -38,7 +39,7 @@ use std::sync::{Arc, OnceLock};
 impl StoreJob {
     /// Brings an encrypted tree in a bucket and its index up to date with a folder. The job's index says how.
     ///
-    /// Of two runs at once, the one that ends later fails and has written no index.
+    /// Of two runs that write at once, one fails: the one that would replace an index that it has not read.
     ///
     /// # Errors
     /// As [`StoreJob::run`]; [`Error::Index`] if the index cannot be used, another run has written one meanwhile, or everything
@@ -57,12 +58,11 @@ impl StoreJob {
             let other = self.find_other_key(&Inventory::of_files(tree))?;
             other.map_or(Ok(()), |path| Err(Error::OtherKey.at(&path)))?;
         }
-        let index = Arc::new(BucketIndex::of(bucket));
         let mut job = Job { destination: Some(place.address()), ..self.job.clone() };
         if let Some(index_use) = &mut job.index {
-            index_use.store = Some(index.clone());
+            index_use.store = Some(Arc::new(BucketIndex::of(bucket)));
         }
-        let synchronized = SyncedBucket { job: self, place, bucket, index, outputs: OnceLock::new() };
+        let synchronized = SyncedBucket { job: self, place, bucket, outputs: OnceLock::new() };
         sync_to_store(tree, &job, &synchronized, NonZeroUsize::new(self.limits.threads), observer)
     }
 }
@@ -72,7 +72,6 @@ struct SyncedBucket<'b> {
     job: &'b StoreJob,
     place: &'b Place,
     bucket: &'b Arc<Bucket>,
-    index: Arc<BucketIndex>,
     outputs: OnceLock<Arc<Outputs>>,
 }
 
@@ -81,19 +80,12 @@ struct SyncedBucket<'b> {
 struct Outputs {
     /// By path.
     objects: Vec<Object>,
-    /// When the root of the index was written.
-    root_written: Option<i64>,
 }
 
 impl Outputs {
     fn find(&self, path: &str) -> Option<&Object> {
         let at = self.objects.binary_search_by(|object| object.path.as_str().cmp(path)).ok()?;
         self.objects.get(at)
-    }
-
-    /// Whether it was written after the root of the index.
-    fn is_newer(&self, object: &Object) -> bool {
-        object.written.zip(self.root_written).is_none_or(|(written, root)| written > root)
     }
 }
 
@@ -112,20 +104,34 @@ impl SyncedBucket<'_> {
         match read.and_then(|(_, ends)| ends.identity()) {
             Ok(identity) => Ok(identity == stream.identity),
             Err(Error::SourceChanged | Error::SourceShrank | Error::NotThisFormat { .. }) => Ok(false),
-            Err(error) => Err(error.at(&address(self.place, &object.path))),
+            // It was there when it was listed.
+            Err(error) => match existing::is_gone(self.bucket, &object.path).await {
+                true => Ok(false),
+                false => Err(error.at(&address(self.place, &object.path))),
+            },
         }
     }
 
     async fn remove_one(&self, stream: &ListedStream<'_>) -> Result<(), Error> {
         let Some(object) = self.find(stream.path) else { return Ok(()) };
         if !self.holds(stream).await? {
-            return Err(IndexFault::Replaced { by: None }.into());
+            return match existing::is_gone(self.bucket, &object.path).await {
+                true => Ok(()),
+                false => Err(IndexFault::Replaced { by: None }.into()),
+            };
         }
         let key = self.bucket.key(&object.path)?;
-        match ask(self.bucket.store.delete(&key)).await {
-            Err(refusal) if !refusal.is_missing() => Err(refusal.of("remove the object")),
-            _ => Ok(()),
+        let Err(refusal) = upload::remove(self.bucket, &key, object.e_tag.as_deref()).await else {
+            return Ok(());
+        };
+        // Its answer may have been lost, and some stores then refuse the condition, since there is no object.
+        if refusal.is_missing() || existing::is_gone(self.bucket, &object.path).await {
+            return Ok(());
         }
+        Err(match refusal.is_condition() {
+            true => IndexFault::WrittenMeanwhile.into(),
+            false => refusal.of("remove the object"),
+        })
     }
 }
 
@@ -150,14 +156,15 @@ impl SyncStore for SyncedBucket<'_> {
         })?;
         objects.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         // Listed once.
-        let _ = self.outputs.set(Arc::new(Outputs { objects, root_written: self.index.root_written() }));
+        let _ = self.outputs.set(Arc::new(Outputs { objects }));
         fault.map_or(Ok(()), Err)
     }
 
     fn look(&self, path: &[u8]) -> Option<StoredItem> {
         let (path, outputs) = (from_utf8(path).ok()?, self.outputs.get()?);
         if let Some(object) = outputs.find(path) {
-            return Some(StoredItem::Object { len: object.size, is_newer: outputs.is_newer(object) });
+            let version = object.e_tag.as_deref().map(ObjectVersion::of);
+            return Some(StoredItem::Object { len: object.size, version });
         }
         let below = format!("{path}/");
         let next = outputs.objects.partition_point(|object| object.path < below);
@@ -190,6 +197,7 @@ impl SyncStore for SyncedBucket<'_> {
         context.replaced = Some(Replaced {
             outputs: self.outputs.get().cloned().unwrap_or_default(),
             is_unlisted: (0..count).map(|entry| indexing.is_unlisted(entry)).collect(),
+            has_listed_version: (0..count).map(|entry| indexing.has_listed_version(entry)).collect(),
             marks: (0..count).map(|entry| state_mark(tree, entry).filter(|_| !compares_content)).collect(),
         });
         // What has an entry alone is processed.
@@ -214,7 +222,9 @@ pub(crate) struct Replaced {
     outputs: Arc<Outputs>,
     /// By entry, whether the index lists nothing of its name.
     is_unlisted: Vec<bool>,
-    /// By entry, what stands for its state.
+    /// By entry, whether its output is still the version that the index lists.
+    has_listed_version: Vec<bool>,
+    /// By entry, the digest of its state.
     marks: Vec<Option<[u8; 32]>>,
 }
 
@@ -233,7 +243,7 @@ impl Replaced {
 }
 
 impl Context {
-    /// What stands for the state of a source, in a synchronization or where a journal is written.
+    /// The digest of the state of a source, in a synchronization or where a journal is written.
     pub(crate) fn mark(&self, object: &Object) -> Option<[u8; 32]> {
         match &self.replaced {
             Some(replaced) => replaced.marks[object.entry? as usize],
@@ -244,14 +254,17 @@ impl Context {
     /// In a synchronization: whether another run, which was killed or has not ended, has made the output of this very state.
     /// That is noted then. Refuses to replace an object that the index does not list and that no key opens.
     pub(crate) async fn find_made(&self, object: &Object, bound: &[u8]) -> Result<Option<Ended>, Error> {
-        let (Some(replaced), Some(place)) = (&self.replaced, &self.destination) else { return Ok(None) };
+        let (Some(replaced), Some(place @ Place(Kind::Bucket { bucket, .. }))) =
+            (&self.replaced, &self.destination)
+        else {
+            return Ok(None);
+        };
         let (Some(entry), Some(format)) = (object.entry, self.job.work.sealing()) else { return Ok(None) };
         let path = output_path(&self.job, &object.path)?;
         let Some(output) = replaced.outputs.find(&path) else { return Ok(None) };
         let is_unlisted = replaced.is_unlisted[entry as usize];
         let fits = format.layout().ciphertext_len(object.size) == output.size;
-        // The index cannot list what is newer than its root.
-        let mark = self.mark(object).filter(|_| fits && replaced.outputs.is_newer(output));
+        let mark = self.mark(object).filter(|_| fits && !replaced.has_listed_version[entry as usize]);
         if !is_unlisted && mark.is_none() {
             return Ok(None);
         }
@@ -260,8 +273,15 @@ impl Context {
         let outputs = Inventory::of_objects(place.clone(), Vec::new());
         let (begin, ends) = match read_ends(&outputs, output, wanted).await {
             Ok(ends) => ends,
-            Err(error @ Error::Store { .. }) => return Err(error.at(&address(place, &path))),
-            Err(_) => return Err(IndexFault::WrittenMeanwhile.into()),
+            Err(Error::SourceChanged | Error::SourceShrank) => {
+                return Err(IndexFault::WrittenMeanwhile.into());
+            }
+            Err(error) => {
+                return Err(match existing::is_gone(bucket, &path).await {
+                    true => IndexFault::WrittenMeanwhile.into(),
+                    false => error.at(&address(place, &path)),
+                });
+            }
         };
         let (format, bound, size) = (format.clone(), bound.to_owned(), object.size);
         let look = move |_: &mut _| {
@@ -278,6 +298,7 @@ impl Context {
             }
         };
         let Some(seen) = self.ciphers.run(look).await? else { return Ok(None) };
+        let seen = seen.in_version(output.e_tag.as_deref());
         self.send(TaskEvent::Noted(entry, Noted::Seen(seen)));
         self.send(TaskEvent::Advanced(object.size));
         Ok(Some(Ended::Skipped))

@@ -27,7 +27,7 @@ use object_store::{
 use std::sync::Arc;
 
 tokio::task_local! {
-    /// The condition of the upload that is being completed.
+    /// The condition of the completion or removal that is being asked for.
     static HEADER: Option<(HeaderName, HeaderValue)>;
 }
 
@@ -66,11 +66,12 @@ impl Upload {
     }
 
     /// Makes the whole object appear under its key, if the condition holds.
-    pub(crate) async fn complete(&mut self) -> Result<(), Refusal> {
+    /// Gives its version, if the store's answer had it.
+    pub(crate) async fn complete(&mut self) -> Result<Option<String>, Refusal> {
         let store = &self.bucket.store;
-        if self.bucket.scheme == Scheme::S3 {
-            // A store that knows no conditions here would replace without a word: look, at the last moment.
-            if self.condition == Condition::Create && store.head(&self.key).await.is_ok() {
+        // A store that knows no conditions here would replace without a word: look, at the last moment.
+        if self.bucket.scheme == Scheme::S3 && self.condition == Condition::Create {
+            if store.head(&self.key).await.is_ok() {
                 let (path, source) = (self.key.to_string(), "an object bears the key".into());
                 return Err(ClientError::AlreadyExists { path, source }.into());
             }
@@ -85,18 +86,20 @@ impl Upload {
         let header = match &self.condition {
             _ if self.bucket.scheme != Scheme::S3 => None,
             Condition::Create => Some((IF_NONE_MATCH, HeaderValue::from_static("*"))),
-            Condition::Replace(e_tag) => HeaderValue::from_str(e_tag).ok().map(|e_tag| (IF_MATCH, e_tag)),
+            Condition::Replace(e_tag) => Some(if_match(e_tag)?),
             Condition::Overwrite => None,
         };
-        HEADER.scope(header, ask(self.parts.complete())).await?;
+        let completed = HEADER.scope(header, ask(self.parts.complete())).await?;
         if let Some(staging) = &self.staging {
             let options = CopyOptions::new().with_mode(CopyMode::Create);
             let copied = ask(store.copy_opts(staging, &self.key, options)).await;
             // A temporary object that stays is a nuisance; the output is what counts.
             let _ = store.delete(staging).await;
             copied?;
+            // The copy has a version that no answer told.
+            return Ok(None);
         }
-        Ok(())
+        Ok(completed.e_tag)
     }
 
     /// Gives up: the store forgets the parts, by its own rules where this does not reach it.
@@ -105,12 +108,27 @@ impl Upload {
     }
 }
 
-/// Adds the condition to a request that completes an upload.
+/// Removes an object; on S3, if it is still this version.
+pub(crate) async fn remove(bucket: &Bucket, key: &Key, e_tag: Option<&str>) -> Result<(), Refusal> {
+    let e_tag = e_tag.filter(|_| bucket.scheme == Scheme::S3);
+    let header = e_tag.map(if_match).transpose()?;
+    HEADER.scope(header, ask(bucket.store.delete(key))).await
+}
+
+fn if_match(e_tag: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
+    let value = HeaderValue::from_str(e_tag);
+    let value = value.map_err(|error| ClientError::Generic { store: "S3", source: error.into() })?;
+    Ok((IF_MATCH, value))
+}
+
+/// Adds the condition to a request that completes an upload or removes an object.
 pub(crate) fn add_condition(request: &mut HttpRequest) {
     let query = request.uri().query().unwrap_or_default();
     let is_completion = request.method() == http::Method::POST
         && url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "uploadId");
-    if is_completion && let Ok(Some((name, value))) = HEADER.try_with(Clone::clone) {
+    if (is_completion || request.method() == http::Method::DELETE)
+        && let Ok(Some((name, value))) = HEADER.try_with(Clone::clone)
+    {
         request.headers_mut().insert(name, value);
     }
 }

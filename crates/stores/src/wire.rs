@@ -2,7 +2,7 @@
 //!
 //! - refuses endpoints that are not encrypted,
 //! - gives up on machines that have no service for credentials,
-//! - adds the conditions of multipart uploads ([`crate::upload`]),
+//! - adds the conditions of multipart uploads and removals ([`crate::upload`]),
 //! - takes keys that cannot be processed out of listings ([`crate::sieve`]),
 //! - notes what the store answered to a request that it refused ([`crate::faults`]).
 //!

@@ -96,8 +96,8 @@ pub enum IndexFault {
     /// A file that is not under a key of the keyset, or no file, has an output's name, and the index does not list it.
     #[error("not replaced: the index does not list it, and no key opens it")]
     Foreign,
-    /// In a store, another run has written an object that this one was to create or replace.
-    #[error("not replaced: another run has written it since this one listed the store")]
+    /// In a store, an object that a run was to create, replace or remove is not the one that it listed any more.
+    #[error("left as it is: another run has written or removed it since this one listed the store")]
     WrittenMeanwhile,
     /// The index lists a file where an output would need a folder, or the other way round.
     #[error("not written: the index lists something else in its place")]

@@ -9,7 +9,7 @@
 //! file     | plaintext's path's length, path: if flags & 4, else the ciphertext's path without the part's suffix
 //!          | plaintext's length | how many bytes more the ciphertext has | mode | time | identity (16)
 //!          | key's identifier (4): if flags & 8, else the part's | device | inode: if flags & 32
-//!          | digest of the plaintext (16): if flags & 64 |
+//!          | digest of the plaintext (16): if flags & 64 | the object's version (8): if flags & 128 |
 //! time     | seconds since 1970, as 2n or -2n-1 | nanoseconds (4) |, and nothing if flags & 16
 //! ```
 //!
@@ -27,6 +27,20 @@ pub type StreamIdentity = [u8; 16];
 
 /// What the plaintext of a file is recognised by under a key derived from the one that sealed it (`format::digest`).
 pub(crate) type ContentDigest = [u8; 16];
+
+/// What an object store calls the object that has a file's stream: the first 8 bytes of SHA-256 over its ETag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObjectVersion(pub(super) [u8; 8]);
+
+impl ObjectVersion {
+    /// Of an ETag. Some stores quote it in one answer and not in another.
+    #[must_use]
+    pub fn of(e_tag: &str) -> ObjectVersion {
+        let mut version = [0; 8];
+        version.copy_from_slice(&super::digest(e_tag.replace('"', "").as_bytes())[..8]);
+        ObjectVersion(version)
+    }
+}
 
 /// A file, folder or link that an index lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +76,8 @@ pub(crate) struct IndexFile {
     pub(crate) inode: Option<Inode>,
     /// The digest of the plaintext, if a run computed it.
     pub(crate) digest: Option<ContentDigest>,
+    /// The object that is known to be this stream, if a store has it.
+    pub(crate) version: Option<ObjectVersion>,
 }
 
 /// What records of a part need not repeat.
@@ -81,6 +97,7 @@ const OWN_KEY: u8 = 8;
 const NO_TIME: u8 = 16;
 const HAS_INODE: u8 = 32;
 const HAS_DIGEST: u8 = 64;
+const HAS_VERSION: u8 = 128;
 
 impl IndexEntry {
     /// The order of an index: by folder, then by name, byte by byte.
@@ -136,6 +153,10 @@ impl IndexEntry {
                     record.extend_from_slice(digest);
                     flags |= HAS_DIGEST;
                 }
+                if let Some(ObjectVersion(version)) = &file.version {
+                    record.extend_from_slice(version);
+                    flags |= HAS_VERSION;
+                }
                 flags
             }
         };
@@ -154,7 +175,7 @@ impl IndexEntry {
             Ok(flags) => flags,
         };
         let known = match flags & KIND {
-            FILE => KIND | OWN_PLAINTEXT | OWN_KEY | NO_TIME | HAS_INODE | HAS_DIGEST,
+            FILE => KIND | OWN_PLAINTEXT | OWN_KEY | NO_TIME | HAS_INODE | HAS_DIGEST | HAS_VERSION,
             FOLDER => KIND | NO_TIME,
             _ => KIND,
         };
@@ -191,6 +212,10 @@ impl IndexEntry {
                     0 => None,
                     _ => Some(*take_array(rest)?),
                 };
+                let version = match flags & HAS_VERSION {
+                    0 => None,
+                    _ => Some(ObjectVersion(*take_array(rest)?)),
+                };
                 if !is_path(&plaintext) {
                     return Err(Malformed);
                 }
@@ -204,6 +229,7 @@ impl IndexEntry {
                     key_id,
                     inode,
                     digest,
+                    version,
                 })
             }
             _ => IndexKind::Link { target: take_bytes(rest)?.to_vec() },

@@ -32,8 +32,8 @@ mod tests;
 mod writer;
 
 pub(crate) use anchor::Anchor;
-pub use entry::StreamIdentity;
 pub(crate) use entry::{ContentDigest, IndexEntry, IndexFile, IndexKind, split};
+pub use entry::{ObjectVersion, StreamIdentity};
 pub use folder::has_index;
 pub(crate) use journal::{JournalWriter, Journals};
 pub use part::rewrite_part;

@@ -24,6 +24,7 @@ fn entry(path: String, identity: u8) -> IndexEntry {
         key_id: 1,
         inode: None,
         digest: None,
+        version: None,
     });
     IndexEntry { path: path.into_bytes(), kind }
 }

@@ -10,11 +10,11 @@
 use super::job::Job;
 use crate::Error;
 use crate::files::{Identity, Target};
-use crate::tree::Tree;
+use crate::tree::{ByFolder, Tree};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
 /// The tree's entries as far as their outputs' names are in use.
 pub(super) struct Collisions {
@@ -22,6 +22,8 @@ pub(super) struct Collisions {
     used: Bits,
     /// One bit per entry: of those, it has the name or has found it there. The others may yet fail.
     settled: Bits,
+    /// Looked at when a name is taken.
+    by_folder: OnceLock<ByFolder>,
     /// What was learnt about folders in which a name was taken.
     folders: Mutex<HashMap<u32, Known>>,
     /// How many entries wait for another one to be settled, and what wakes them.
@@ -49,6 +51,7 @@ impl Collisions {
         Collisions {
             used: Bits::new(entries),
             settled: Bits::new(entries),
+            by_folder: OnceLock::new(),
             folders: Mutex::default(),
             waiting: AtomicUsize::new(0),
             settlement: Condvar::new(),
@@ -108,10 +111,12 @@ impl Collisions {
         folder: &Target,
     ) -> Result<bool, Error> {
         let directory = tree.entries.get(index).directory();
-        let known = folders.entry(directory).or_insert_with(|| Known::of(tree, job, index, folder));
+        let siblings = self.by_folder.get_or_init(|| tree.entries.by_folder()).of(directory);
+        let known =
+            folders.entry(directory).or_insert_with(|| Known::of(tree, job, index, folder, siblings.clone()));
         if !known.is_exact {
             if !known.first.contains_key(&index) {
-                known.look(tree, job, directory, folder);
+                known.look(tree, job, siblings, folder);
             }
             let group = known.first.get(&index).and_then(|first| known.groups.get(first));
             let others = || group.into_iter().flatten().filter(|other| **other != index);
@@ -185,7 +190,13 @@ impl Bits {
 
 impl Known {
     /// One look tells most folders: names of ASCII only differ by case at most, and this one in another case is not there.
-    fn of(tree: &Tree, job: &Job, index: u32, folder: &Target) -> Known {
+    fn of(
+        tree: &Tree,
+        job: &Job,
+        index: u32,
+        folder: &Target,
+        mut siblings: impl Iterator<Item = u32>,
+    ) -> Known {
         let Some(name) = job.names_output(tree.entries.get(index).name()) else {
             return Known::default();
         };
@@ -194,17 +205,16 @@ impl Known {
         // Two files, if both are listed.
         let folds_case = found.is_some()
             && (found == folder.identity(&name) || !(folder.lists(&other_case) && folder.lists(&name)));
-        let directory = tree.entries.get(index).directory();
         let is_ascii = |index| tree.entries.get(index).name().is_ascii();
-        let is_exact = !folds_case && tree.entries.of_folder(directory).all(is_ascii);
+        let is_exact = !folds_case && siblings.all(is_ascii);
         Known { is_exact, folds_case, ..Known::default() }
     }
 
     /// Looks at all outputs in the folder that have not been seen.
-    fn look(&mut self, tree: &Tree, job: &Job, directory: u32, folder: &Target) {
+    fn look(&mut self, tree: &Tree, job: &Job, siblings: impl Iterator<Item = u32>, folder: &Target) {
         let mut seen: HashMap<Identity, u32> = HashMap::new();
         let mut name = OsString::new();
-        for index in tree.entries.of_folder(directory) {
+        for index in siblings {
             let entry = tree.entries.get(index);
             if self.first.contains_key(&index) || !job.output_name(entry.name(), &mut name) {
                 continue;

@@ -144,7 +144,8 @@ fn is_output(tree: &Tree, job: &Job, relative: &Path) -> bool {
     let folder = relative.parent().unwrap_or(Path::new(""));
     let folder = tree.directories.iter().zip(0..).find(|(directory, _)| directory.path == folder);
     folder.is_some_and(|(_, folder)| {
-        tree.entries.of_folder(folder).any(|entry| {
+        let those = tree.entries.runs().filter(|(_, of)| *of == folder);
+        those.flat_map(|(entries, _)| entries).any(|entry| {
             let name = job.names_output(tree.entries.get(entry).name());
             name.is_some_and(|name| Some(name.as_os_str()) == relative.file_name())
         })

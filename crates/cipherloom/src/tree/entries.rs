@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::Permissions;
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// How many entries are allocated at once.
@@ -24,8 +23,6 @@ const CHUNK: usize = 4096;
 pub struct EntryList {
     chunks: Vec<Chunk>,
     runs: Vec<Run>,
-    /// Numbers of runs by their folders; made when somebody asks for the entries of one.
-    by_folder: OnceLock<Vec<u32>>,
     /// The devices that files are on, with the high halves of inodes' numbers there.
     devices: Vec<(u64, u32)>,
     /// By entry, inodes on others, where these are too many.
@@ -46,6 +43,18 @@ pub struct Entry<'t> {
 struct Run {
     first: u32,
     directory: u32,
+}
+
+/// Which entries are in each folder.
+pub(crate) struct ByFolder(Vec<(Range<u32>, u32)>);
+
+impl ByFolder {
+    /// The entries of a folder, in the order of listing.
+    pub(crate) fn of(&self, directory: u32) -> impl Iterator<Item = u32> + Clone {
+        let first = self.0.partition_point(|(_, folder)| *folder < directory);
+        let those = self.0[first..].iter().take_while(move |(_, folder)| *folder == directory);
+        those.flat_map(|(entries, _)| entries.clone())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -138,27 +147,15 @@ impl EntryList {
 
     /// Ranges of entries that are in one folder each, with its index in [`super::Tree::directories`]; all entries are in one of them.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Range<u32>, u32)> {
-        self.runs.iter().enumerate().map(|(number, run)| (self.range(number), run.directory))
+        let ends = self.runs.iter().skip(1).map(|next| next.first).chain([self.count()]);
+        self.runs.iter().zip(ends).map(|(run, end)| (run.first..end, run.directory))
     }
 
-    fn range(&self, number: usize) -> Range<u32> {
-        let end = self.runs.get(number + 1).map_or_else(|| self.count(), |next| next.first);
-        self.runs[number].first..end
-    }
-
-    /// The entries of a folder. A listing does not come to folders in the order of their indices, and may come to one twice.
-    pub(crate) fn of_folder(&self, directory: u32) -> impl Iterator<Item = u32> {
-        let folder = |number: &u32| self.runs[*number as usize].directory;
-        let numbers = self.by_folder.get_or_init(|| {
-            let mut numbers: Vec<u32> = (0..).take(self.runs.len()).collect();
-            numbers.sort_by_key(folder);
-            numbers
-        });
-        let first = numbers.partition_point(|number| folder(number) < directory);
-        numbers[first..]
-            .iter()
-            .take_while(move |number| folder(number) == directory)
-            .flat_map(|number| self.range(*number as usize))
+    /// The same by folder: a listing does not come to folders in the order of their indices, and may come to one twice.
+    pub(crate) fn by_folder(&self) -> ByFolder {
+        let mut runs: Vec<_> = self.runs().collect();
+        runs.sort_by_key(|(_, directory)| *directory);
+        ByFolder(runs)
     }
 
     /// Adds a file of this folder.
@@ -166,7 +163,6 @@ impl EntryList {
         let index = self.count();
         if self.runs.last().is_none_or(|run| run.directory != directory) {
             self.runs.push(Run { first: index, directory });
-            self.by_folder.take();
         }
         let record = self.record(index, size, attributes).unwrap_or_else(|| {
             self.unusual.insert(index, (size, attributes.clone()));

@@ -17,6 +17,7 @@ mod walk;
 pub use attributes::Attributes;
 pub(crate) use attributes::{Inode, Moment, attributes, changed};
 pub use dropped::Dropped;
+pub(crate) use entries::ByFolder;
 pub use entries::{Entry, EntryList};
 pub use selection::Selection;
 pub use shard::Shard;

@@ -23,7 +23,7 @@ const FOLDERS: usize = 32;
 /// How many items a thread takes. One takes it about a microsecond; to start a thread takes 30.
 const ITEMS_TAKEN: usize = 256;
 
-/// So many times these are read before their attributes are: it bounds what the listing needs beside its result.
+/// How many such pieces of a folder are read ahead of their attributes: it bounds what the listing needs beside its result.
 const PIECES: usize = 16;
 
 /// While there are fewer folders side by side, and fewer pieces of one, the calling thread lists them alone.

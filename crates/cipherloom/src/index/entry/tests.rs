@@ -17,6 +17,7 @@ fn file(path: &[u8]) -> IndexEntry {
         key_id: 7,
         inode: Some(Inode { device: 0x10302, number: 12_345_678 }),
         digest: None,
+        version: None,
     });
     IndexEntry { path: path.to_vec(), kind }
 }
@@ -95,9 +96,19 @@ fn any_entry() -> impl Strategy<Value = IndexEntry> {
     let time = proptest::option::of((any::<i64>(), 0..1_000_000_000_u32));
     let numbers = (0..1_u64 << 62, 0..1_u64 << 62, 0..=0o7777_u32, any::<u32>());
     let inode = any::<(u64, u64)>().prop_map(|(device, number)| Inode { device, number });
-    let more = (proptest::option::of(inode), proptest::option::of(any::<[u8; 16]>()));
+    let version = any::<[u8; 8]>().prop_map(ObjectVersion);
+    let more =
+        (proptest::option::of(inode), proptest::option::of(any::<[u8; 16]>()), proptest::option::of(version));
     (path.clone(), path, numbers, time, any::<[u8; 16]>(), 0..4, more).prop_map(
-        |(path, plaintext, (size, more, mode, key_id), modified, identity, kind, (inode, digest))| {
+        |(
+            path,
+            plaintext,
+            (size, more, mode, key_id),
+            modified,
+            identity,
+            kind,
+            (inode, digest, version),
+        )| {
             let kind = match kind {
                 0 => IndexKind::Folder { mode, modified },
                 1 => IndexKind::Link { target: identity.to_vec() },
@@ -111,6 +122,7 @@ fn any_entry() -> impl Strategy<Value = IndexEntry> {
                     key_id: if kind == 2 { 7 } else { key_id },
                     inode,
                     digest,
+                    version,
                 }),
             };
             IndexEntry { path, kind }

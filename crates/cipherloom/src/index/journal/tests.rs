@@ -20,6 +20,7 @@ fn entry(path: &str, identity: u8) -> IndexEntry {
         key_id: 1,
         inode: None,
         digest: None,
+        version: None,
     };
     IndexEntry { path: path.as_bytes().to_vec(), kind: IndexKind::File(file) }
 }

@@ -118,7 +118,7 @@ impl<'r> Rekeying<'r> {
             true => Origin::Made,
             false => Origin::Found(Box::new(Found { plaintext_len, len, attributes })),
         };
-        Ok(Some(Seen { identity, key_id, origin }))
+        Ok(Some(Seen { identity, key_id, origin, version: None }))
     }
 
     /// Whether this is the key that seals.

@@ -23,6 +23,8 @@ use zeroize::Zeroizing;
 pub(in crate::pipeline) struct Round<'r> {
     /// By entry, whether the index lists none of this name.
     pub(in crate::pipeline) is_unlisted: &'r [bool],
+    /// By entry, whether its output in a store is still the version that the index lists.
+    pub(in crate::pipeline) has_listed_version: &'r [bool],
     /// By entry, the digest of its content; empty if none was computed.
     pub(in crate::pipeline) digests: &'r [Option<ContentDigest>],
 }
@@ -54,6 +56,12 @@ impl<'r> Indexing<'r> {
     #[must_use]
     pub fn is_unlisted(&self, entry: u32) -> bool {
         self.round.as_ref().is_some_and(|round| round.is_unlisted[entry as usize])
+    }
+
+    /// Whether the output of a synchronization's entry in a store is still the version that the index lists.
+    #[must_use]
+    pub fn has_listed_version(&self, entry: u32) -> bool {
+        self.round.as_ref().is_some_and(|round| round.has_listed_version[entry as usize])
     }
 
     /// Whether the output of an entry was written.

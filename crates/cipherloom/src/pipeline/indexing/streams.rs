@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::files::{read_listed, read_up_to};
 use crate::format::Format;
-use crate::index::{StreamIdentity, digest};
+use crate::index::{ObjectVersion, StreamIdentity, digest};
 use crate::tree::Attributes;
 use std::fs::File;
 
@@ -120,6 +120,8 @@ pub struct Seen {
     pub(super) identity: StreamIdentity,
     pub(super) key_id: u32,
     pub(super) origin: Origin,
+    /// The object that has it.
+    pub(super) version: Option<ObjectVersion>,
 }
 
 /// Where a stream comes from.
@@ -153,7 +155,7 @@ impl Seen {
     /// As [`StreamEnds::identity`].
     pub fn made(ends: &StreamEnds, format: &Format) -> Result<Option<Seen>, Error> {
         let Some(key_id) = format.key_id() else { return Ok(None) };
-        Ok(Some(Seen { identity: ends.identity()?, key_id, origin: Origin::Made }))
+        Ok(Some(Seen { identity: ends.identity()?, key_id, origin: Origin::Made, version: None }))
     }
 
     /// A stream that was found, if one of the format's keys opens its first segment. `begin`: its first
@@ -176,7 +178,13 @@ impl Seen {
             None => Origin::Listed { plaintext_len },
             Some(attributes) => Origin::Found(Box::new(Found { plaintext_len, len, attributes })),
         };
-        Ok((Seen { identity: ends.identity()?, key_id, origin }, plaintext_len))
+        Ok((Seen { identity: ends.identity()?, key_id, origin, version: None }, plaintext_len))
+    }
+
+    /// The same stream, and the ETag of the object that has it; `None` if that is not known for sure.
+    #[must_use]
+    pub fn in_version(self, e_tag: Option<&str>) -> Seen {
+        Seen { version: e_tag.map(ObjectVersion::of), ..self }
     }
 
     /// A stream that an earlier run has made with this mark under the key that seals, if its first segment opens; of

@@ -164,6 +164,8 @@ impl Written<'_> {
             key_id: seen.key_id,
             // It is of the key before.
             digest: None,
+            // It was the stream before.
+            version: seen.version,
             ..file
         });
         Some((IndexEntry { path: listed.path, kind }, seen.is_found()))
@@ -225,6 +227,7 @@ impl Written<'_> {
             key_id: seen.key_id,
             inode: attributes.inode.filter(|_| !seen.is_found()),
             digest: self.digests.get(entry as usize).copied().flatten(),
+            version: seen.version,
         })
     }
 }

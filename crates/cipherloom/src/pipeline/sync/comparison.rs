@@ -1,7 +1,7 @@
 //! Compares a source with the index of its encrypted tree, and the index with the outputs, without changing anything.
 //!
-//! A file is unchanged if its size and time are those of the index, and its output has the length and time that the index says.
-//! An output with another time is looked into. Where in doubt, a file is encrypted again.
+//! A file is unchanged if its size and time are those of the index, and its output has the length and time that the index says
+//! (in a store: its length and version). Any other output is looked into. Where in doubt, a file is encrypted again.
 
 mod doubtful;
 mod renames;
@@ -36,6 +36,8 @@ pub(super) struct Comparison {
     pub(super) renames: Vec<Kept>,
     /// Files of which the permissions alone have changed.
     pub(super) modes: Vec<Kept>,
+    /// Unchanged files whose objects are the listed streams in another version than the index knows.
+    pub(super) learned: Vec<Kept>,
     pub(super) gone: Vec<Gone>,
     pub(super) obstacles: Obstacles,
     /// Folders that hold entries which the source's listing was not to find.
@@ -47,6 +49,8 @@ pub(super) struct Comparison {
 pub(super) struct Due {
     pub(super) entry: u32,
     pub(super) action: Action,
+    /// Whether its output in a store is still the version that the index lists.
+    pub(super) has_listed_version: bool,
     /// The digest of its content, if that is compared.
     pub(super) digest: Option<ContentDigest>,
 }
@@ -166,21 +170,21 @@ impl Comparing<'_> {
 
     fn add_new(&mut self, item: Item) {
         match item {
-            Item::File(entry) => self.add_due(entry, Action::New),
+            Item::File(entry) => self.add_due(entry, Action::New, false),
             Item::Folder(folder) => self.result.folders.push(folder),
             Item::Link(_) if self.sync.job.links == Links::Skip => {}
             Item::Link(link) => self.result.links.push((link, Action::New)),
         }
     }
 
-    fn add_due(&mut self, entry: u32, action: Action) {
+    fn add_due(&mut self, entry: u32, action: Action, has_listed_version: bool) {
         match self.twins.get(&entry) {
             Some(twin) => {
                 let name = self.sync.tree.entries.get(*twin).name();
                 let collision = Error::NameCollision { other: name.to_string_lossy().into_owned() };
                 self.sync.fail(&output_path(self.sync.tree, self.sync.job, entry), &collision);
             }
-            None => self.result.due.push(Due { entry, action, digest: None }),
+            None => self.result.due.push(Due { entry, action, has_listed_version, digest: None }),
         }
     }
 
@@ -235,11 +239,11 @@ impl Comparing<'_> {
         let modified = attributes.moment();
         let is_other = listed.plaintext != self.sync.job.plaintext_path(&path);
         if is_other || found.size() != listed.size || modified.is_none() || modified != listed.modified {
-            return self.add_due(entry, Action::Changed);
+            return self.add_due(entry, Action::Changed, self.outputs.has_version(&path, &listed));
         }
         // A key that was disabled opens it no longer.
         if !self.sync.format.has_key(listed.key_id) {
-            return self.add_due(entry, Action::Restored);
+            return self.add_due(entry, Action::Restored, self.outputs.has_version(&path, &listed));
         }
         let looks_listed = self.outputs.looks_listed(&path, &listed);
         let kept = Kept { entry, path, listed };
@@ -251,18 +255,22 @@ impl Comparing<'_> {
         let unsure = std::mem::take(&mut self.unsure);
         let verdicts = self.sync.are_listed_streams(&unsure)?;
         for (kept, is_listed) in unsure.into_iter().zip(verdicts) {
-            if is_listed { self.meet_content(kept) } else { self.add_due(kept.entry, Action::Restored) }
+            if is_listed {
+                self.meet_content(kept)
+            } else {
+                self.add_due(kept.entry, Action::Restored, false)
+            }
         }
         Ok(())
     }
 
     /// A file with the size and time that the index lists, and with its output.
     fn meet_content(&mut self, kept: Kept) {
-        let Kept { entry, listed, .. } = &kept;
+        let Kept { entry, path, listed } = &kept;
         let inode = self.sync.tree.entries.get(*entry).attributes().inode;
         let checksum = self.sync.options.checksum;
         if checksum && listed.digest.is_none() {
-            return self.add_due(*entry, Action::Changed);
+            return self.add_due(*entry, Action::Changed, self.outputs.has_version(path, listed));
         }
         let has_other_inode = listed.inode.is_some() && inode != listed.inode;
         if checksum || has_other_inode {
@@ -273,15 +281,22 @@ impl Comparing<'_> {
     }
 
     /// A file that is the one that the index lists.
-    fn settle(&mut self, kept: Kept) {
+    fn settle(&mut self, mut kept: Kept) {
+        // Its object is known to be the listed stream, in whatever version.
+        let version = self.outputs.version(&kept.path);
+        let is_learned = version.is_some() && version != kept.listed.version;
+        kept.listed.version = version.or(kept.listed.version);
         let found = self.sync.tree.entries.get(kept.entry).attributes().mode();
         if found == kept.listed.mode && self.has_mode(&kept.path, found) {
             self.result.unchanged += 1;
+            if is_learned {
+                self.result.learned.push(kept);
+            }
         } else if self.sync.store().is_some() || self.sync.is_listed_stream(&kept.path, &kept.listed) {
             self.result.modes.push(kept);
         } else {
             // It cannot be opened to be given others.
-            self.add_due(kept.entry, Action::Changed);
+            self.add_due(kept.entry, Action::Changed, false);
         }
     }
 

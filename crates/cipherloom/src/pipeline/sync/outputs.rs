@@ -3,7 +3,7 @@
 use super::comparison::ancestors;
 use super::{StoredItem, Sync, SyncStore};
 use crate::files::{Looked, Target};
-use crate::index::{IndexFile, path_of, split};
+use crate::index::{IndexFile, ObjectVersion, path_of, split};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -38,11 +38,27 @@ impl<'s> Outputs<'s> {
             Outputs::Folder(lookup) => lookup.look(path).is_some_and(|output| {
                 output.is_file && output.len == listed.ciphertext_len && output.modified == listed.modified
             }),
-            Outputs::Store(store) => matches!(
-                store.look(path),
-                Some(StoredItem::Object { len, is_newer: false }) if len == listed.ciphertext_len
-            ),
+            Outputs::Store(_) => {
+                let has_len = |output: Looked| output.is_file && output.len == listed.ciphertext_len;
+                self.has_version(path, listed) && self.look(path).is_some_and(has_len)
+            }
         }
+    }
+
+    /// Which version a store has at this path, if there is an object.
+    pub(super) fn version(&self, path: &[u8]) -> Option<ObjectVersion> {
+        match self {
+            Outputs::Store(store) => match store.look(path)? {
+                StoredItem::Object { version, .. } => version,
+                StoredItem::Prefix => None,
+            },
+            Outputs::Folder(_) => None,
+        }
+    }
+
+    /// Whether an output in a store is the version that the index lists.
+    pub(super) fn has_version(&self, path: &[u8], listed: &IndexFile) -> bool {
+        listed.version.is_some() && self.version(path) == listed.version
     }
 
     /// Whether an output at one of these paths can get the other as its name.

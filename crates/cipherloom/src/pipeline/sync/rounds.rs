@@ -68,8 +68,8 @@ impl<'s> Rounds<'s> {
 
     fn run(&mut self, comparison: Comparison, mut writer: IndexWriter) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let Comparison { due, links, renames, modes, gone, obstacles, holds_excluded: mut holds, .. } =
-            comparison;
+        let Comparison { due, links, renames, modes, gone, obstacles, learned, .. } = comparison;
+        let mut holds = comparison.holds_excluded;
         let deletes = self.sync.deletes();
         let (in_the_way, gone): (Vec<Gone>, Vec<Gone>) =
             gone.into_iter().filter(|_| deletes).partition(|gone| gone.is_in_the_way);
@@ -83,7 +83,8 @@ impl<'s> Rounds<'s> {
             Some(_) if obstacles.is_empty() => {}
             _ => rounds.push_back((&[], !obstacles.is_empty())),
         }
-        // In a store, nothing is removed before a generation of this run is in force: of two runs at once, one gets none.
+        // In a store, nothing is removed before a generation of this run is in force: of two runs that began before it, the other
+        // one gets none, and removes nothing.
         let waits = self.sync.store().is_some() && !(gone.is_empty() && in_the_way.is_empty());
         if waits && (!gone.is_empty() || rounds.is_empty()) {
             rounds.push_back((&[], !obstacles.is_empty()));
@@ -97,9 +98,14 @@ impl<'s> Rounds<'s> {
         let mut in_the_way = Some(in_the_way);
         let mut last = Some(gone);
         let mut is_free = false;
+        let relist = |kept: Kept| {
+            let path = kept.path.clone();
+            self.sync.relist(kept, path)
+        };
+        let mut learned: Vec<IndexEntry> = learned.into_iter().map(relist).collect();
         while let Some((due, is_blocked)) = rounds.pop_front() {
             let is_last = rounds.is_empty();
-            let mut edits = Edits::default();
+            let mut edits = Edits { entries: std::mem::take(&mut learned), ..Edits::default() };
             if let Some(in_the_way) = in_the_way.take_if(|_| is_blocked) {
                 let count = in_the_way.len();
                 self.remove(in_the_way, &mut holds, &mut edits, 0);
@@ -109,7 +115,10 @@ impl<'s> Rounds<'s> {
             if is_blocked && !is_free && self.sync.store().is_some() {
                 // A file system refuses this by itself.
                 let fault = IndexFault::InTheWay.into();
-                due.iter().for_each(|due| self.sync.fail(&output_path(tree, job, due.entry), &fault));
+                // What a stop has left there is not at fault.
+                if !self.sync.observer.is_stopped() {
+                    due.iter().for_each(|due| self.sync.fail(&output_path(tree, job, due.entry), &fault));
+                }
                 due = &[];
                 is_blocked = false;
             }
@@ -162,7 +171,11 @@ impl<'s> Rounds<'s> {
         sync.rename_all(renames, &mut edits);
         sync.set_modes(modes, &mut edits);
         edits.entries.sort_by(IndexEntry::order);
-        let round = Round { is_unlisted: &subset.is_unlisted, digests: &subset.digests };
+        let round = Round {
+            is_unlisted: &subset.is_unlisted,
+            has_listed_version: &subset.has_listed_version,
+            digests: &subset.digests,
+        };
         let indexing = Indexing::for_round(tree, job, root, writer, round);
         let all_ended = match (sync.destination, &plan) {
             (Destination::Store(_), _) if tree.entries.is_empty() => Ok(()),

@@ -111,7 +111,7 @@ impl Sync<'_> {
     }
 
     /// A file's entry of the index at this path, with the attributes of its source.
-    fn relist(&self, kept: Kept, path: Vec<u8>) -> IndexEntry {
+    pub(super) fn relist(&self, kept: Kept, path: Vec<u8>) -> IndexEntry {
         let attributes = self.tree.entries.get(kept.entry).attributes();
         let file = IndexFile {
             plaintext: self.job.plaintext_path(&path).to_vec(),

@@ -1,7 +1,7 @@
 //! An encrypted tree in an object store, as a synchronization sees it. Another crate reaches it.
 
 use crate::Error;
-use crate::index::{StreamIdentity, digest};
+use crate::index::{ObjectVersion, StreamIdentity, digest};
 use crate::pipeline::indexing::{Indexing, bytes_of};
 use crate::pipeline::job::Job;
 use crate::pipeline::tally::Tally;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 ///
 /// A store has no lock. So every write is conditional: an object is replaced only if it is still the one that was listed.
 pub trait SyncStore: std::marker::Sync {
-    /// Lists all objects, after the root of the index was read. The other methods look into this listing.
+    /// Lists all objects, once. The other methods look into this listing.
     ///
     /// # Errors
     /// [`Error::Store`]; [`Error::Stopped`].
@@ -22,7 +22,7 @@ pub trait SyncStore: std::marker::Sync {
     /// What is at this path; `None` if nothing is.
     fn look(&self, path: &[u8]) -> Option<StoredItem>;
 
-    /// By stream, whether it is what its path has. Reads the ends of objects.
+    /// By stream, whether it is what its path has had since the listing. Reads the ends of objects.
     ///
     /// # Errors
     /// [`Error::Store`]; [`Error::Stopped`].
@@ -45,13 +45,17 @@ pub trait SyncStore: std::marker::Sync {
     fn remove(&self, streams: &[ListedStream<'_>], observer: &dyn Observer) -> Vec<Result<(), Error>>;
 }
 
-/// What stands for an entry of a tree in its state, for [`Pieces::begin_marked`](crate::pipeline::Pieces::begin_marked):
-/// whoever finds a stream with this mark knows that a holder of the key made it of this state. `None` if that is not known.
+/// The digest of an entry's path and state, for [`Pieces::begin_marked`](crate::pipeline::Pieces::begin_marked):
+/// whoever finds a stream with this mark knows that a holder of the key made it of this state. `None` if that is not known, as
+/// where a file system's times are whole seconds: two states may have the same ones.
 #[must_use]
 pub fn state_mark(tree: &Tree, entry: u32) -> Option<[u8; 32]> {
     let entry = tree.entries.get(entry);
     let attributes = entry.attributes();
     let (modified, changed) = (attributes.moment()?, attributes.changed?);
+    if modified.1 == 0 && changed.1 == 0 {
+        return None;
+    }
     let mut state = b"\0cipherloom state of a source 1".to_vec();
     for number in [modified.0, i64::from(modified.1), changed.0, changed.1] {
         state.extend_from_slice(&number.to_be_bytes());
@@ -71,8 +75,8 @@ pub enum StoredItem {
     Object {
         /// Its size in bytes.
         len: u64,
-        /// Whether it was written after the root of the index, which so cannot list it.
-        is_newer: bool,
+        /// Its version, if the listing has one.
+        version: Option<ObjectVersion>,
     },
     /// No object of this name, but some below it.
     Prefix,

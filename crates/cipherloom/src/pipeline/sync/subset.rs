@@ -57,6 +57,8 @@ pub(super) struct Subset {
     pub(super) actions: Vec<Action>,
     /// By entry, whether the index lists none of its name.
     pub(super) is_unlisted: Vec<bool>,
+    /// By entry, whether its output in a store is still the version that the index lists.
+    pub(super) has_listed_version: Vec<bool>,
     /// By entry, the digest of its content, if it is compared.
     pub(super) digests: Vec<Option<ContentDigest>>,
     /// By link, why it is made.
@@ -112,6 +114,7 @@ impl Subset {
             tree: Arc::new(tree),
             actions: due.iter().map(|due| due.action).collect(),
             is_unlisted: due.iter().map(|due| due.action == Action::New).collect(),
+            has_listed_version: due.iter().map(|due| due.has_listed_version).collect(),
             digests: due.iter().map(|due| due.digest).collect(),
             link_actions: links.iter().map(|(_, action)| *action).collect(),
         }

@@ -1,8 +1,12 @@
 use crate::key::{Keyset, Template};
 use crate::report::{Event, Observer, Report, Unobserved};
+#[cfg(unix)]
+use crate::tree::{EntryList, Selection, Tree};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(unix)]
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Stops a run when this many files have ended.
 struct StopAfter(u64, AtomicU64);
@@ -94,4 +98,20 @@ fn a_file_that_changes_meanwhile_keeps_its_entry() {
     let verified = crate::verify(folder.path().join("sealed")).key(&keyset).run().unwrap();
     assert_eq!(verified.failed, 0);
     assert_eq!(sync(folder.path(), &keyset, &Unobserved).sync.unwrap().changed, 1);
+}
+
+/// A file that is edited in the same second, to the same length, would have the same mark.
+#[cfg(unix)]
+#[test]
+fn a_state_of_whole_seconds_has_no_mark() {
+    let (folder, _) = trees();
+    let mut tree = Tree::list(&folder.path().join("source"), &Selection::default()).unwrap();
+    let mut attributes = tree.entries.get(0).attributes();
+    for (modified, changed, has_mark) in [(0, 0, false), (1, 0, true), (0, 1, true)] {
+        attributes.modified = Some(UNIX_EPOCH + Duration::new(1_795_000_000, modified));
+        attributes.changed = Some((1_795_000_000, changed));
+        tree.entries = EntryList::default();
+        tree.entries.push(0, "name".as_ref(), 1, &attributes);
+        assert_eq!(super::state_mark(&tree, 0).is_some(), has_mark, "{modified} {changed}");
+    }
 }

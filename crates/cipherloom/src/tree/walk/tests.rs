@@ -104,10 +104,11 @@ fn what_is_below_a_folder_comes_before_folders_far_from_it() {
     let [first, last] = [&tops[0].path, &tops[3 * FOLDERS - 1].path];
     assert!(position(first.join("below/deep")) < position(last.join("below")));
     assert_eq!(tree.directories.len(), 1 + 9 * FOLDERS);
+    let by_folder = tree.entries.by_folder();
     for directory in 0..tree.directories.len() as u32 {
         let those = (0..).zip(tree.entries.iter()).filter(|(_, entry)| entry.directory() == directory);
         let those: Vec<u32> = those.map(|(index, _)| index).collect();
-        assert_eq!(tree.entries.of_folder(directory).collect::<Vec<_>>(), those);
+        assert_eq!(by_folder.of(directory).collect::<Vec<_>>(), those);
     }
 }
 

@@ -49,7 +49,10 @@ impl Comparing<'_> {
         for (kept, verdict) in doubtful.into_iter().zip(verdicts) {
             match verdict.into_inner() {
                 Some(true) => self.settle(kept),
-                Some(false) => self.add_due(kept.entry, Action::Changed),
+                Some(false) => {
+                    let has_listed_version = self.outputs.has_version(&kept.path, &kept.listed);
+                    self.add_due(kept.entry, Action::Changed, has_listed_version);
+                }
                 None => return Err(Error::Stopped),
             }
         }
