@@ -53,7 +53,7 @@ def measure(versitygw):
             (plain / f"{number % 100}").mkdir(parents=True, exist_ok=True)
             (plain / f"{number % 100}" / f"{number:06}").write_bytes(noise[number : number + 4 * KB])
         start = time.perf_counter()
-        objects, _ = listed(plain, cl.Options())
+        objects, _, _ = listed(plain, cl.Options())
         told["folder_objects_per_second"] = OBJECTS / (time.perf_counter() - start)
         told["manifest_bytes_per_object"] = len(json.dumps(objects)) / OBJECTS
 
@@ -73,7 +73,7 @@ def measure(versitygw):
 
             process("copy", os.fspath(plain), f"s3://{bucket}/plain", [each[:4] for each in objects])
             start = time.perf_counter()
-            there, _ = _native.list_objects(f"s3://{bucket}/plain", cl.Options())
+            there, _, _ = _native.list_objects(f"s3://{bucket}/plain", cl.Options())
             told["bucket_objects_per_second"] = OBJECTS / (time.perf_counter() - start)
             assert len(there) == OBJECTS
             seconds, summary = process("encrypt", f"s3://{bucket}/plain", f"s3://{bucket}/sealed", there)
@@ -83,9 +83,9 @@ def measure(versitygw):
             large.mkdir()
             for number in range(8):
                 (large / str(number)).write_bytes(noise * (64 * MB // len(noise)))
-            objects, _ = listed(large, cl.Options())
+            objects, _, _ = listed(large, cl.Options())
             process("copy", os.fspath(large), f"s3://{bucket}/large", [each[:4] for each in objects])
-            there, _ = _native.list_objects(f"s3://{bucket}/large", cl.Options())
+            there, _, _ = _native.list_objects(f"s3://{bucket}/large", cl.Options())
             seconds, summary = process("encrypt", f"s3://{bucket}/large", f"s3://{bucket}/large-sealed", there)
             told["large_bytes_per_second"] = summary["bytes"] / seconds
 

@@ -65,7 +65,7 @@ def indexed(place: os.PathLike[str] | str, key: cl.Keyset) -> dict[str, int]:
     """The files that the index of an encrypted tree lists, with their sizes."""
     found = _native.list_recorded(place, key)
     assert found is not None
-    return {path: size for path, _, size, *_ in found}
+    return {path: size for path, _, size, *_ in found[1]}
 
 
 def write(root: Path, sizes: dict[str, int]) -> Path:

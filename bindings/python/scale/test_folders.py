@@ -11,7 +11,7 @@ import cipherloom as cl
 import pytest
 from cipherloom import _native
 from cipherloom import ray as scale
-from cipherloom._report import IndexReport
+from cipherloom._report import Failure, IndexReport
 from cipherloom.ray._index import Index
 from cipherloom.ray._listing import OBJECT_BYTES, Listed, cut, listed
 from books import entries, epub
@@ -49,6 +49,8 @@ def test_a_run_its_index_and_its_repetition(many: Path, tmp_path: Path, key: cl.
     assert report.index is not None and report.index.generation == 2 and journals(out) == []
     found = cl.verify_tree(out, key)
     assert found.index is not None and found.files == total
+    compared = scale.verify(out, key_file)
+    assert (compared.files, compared.index) == (total, found.index)
     # A second run starts nothing, and writes no index.
     again = scale.encrypt(many, out, key_file)
     assert (again.files, again.tasks, again.recorded) == (0, 0, total)
@@ -72,7 +74,7 @@ def test_a_run_whose_end_was_lost_goes_on(
     """The driver is gone before it writes the root: what journals list is not given out, the rest is recognised."""
     source, out = write(tmp_path / "in", {f"{number % 3}/{number}": 1000 for number in range(60)}), tmp_path / "out"
 
-    def killed(self: Index, failed: set[str]) -> None:
+    def killed(self: Index, found: list[Failure], missing: int) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -82,10 +84,12 @@ def test_a_run_whose_end_was_lost_goes_on(
     made = journals(out)
     assert len(made) > 2 and indexed(out, key) == {}
     before = content(out)
-    # One share's journal never came to be, and of another share nothing is there: somebody removed both.
-    made[0].unlink()
-    listed = {path for path, *_ in _native.Gathering(out, key, "").recorded()}
-    unlisted = sorted(before.keys() - listed)
+    # One share's journal never came to be, and of another share nothing is there: somebody removed both. Some list folders only.
+    unlisted: list[str] = []
+    while not unlisted:
+        made.pop().unlink()
+        listed = {path for path, *_ in _native.Gathering(out, key, "").recorded()}
+        unlisted = sorted(before.keys() - listed)
     (out / unlisted[0]).unlink()
     report = scale.encrypt(source, out, key_file)
     assert (report.recorded, report.files, report.skipped) == (len(listed), 1, len(unlisted) - 1)
@@ -100,7 +104,7 @@ def test_who_lacks_the_key_has_nothing_left_out(
     tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, out = write(tmp_path / "in", {"a": 100, "b": 100, "c": 100}), tmp_path / "out"
-    monkeypatch.setattr(Index, "finish", lambda self, failed: None)
+    monkeypatch.setattr(Index, "finish", lambda self, found, missing: None)
     scale.encrypt(source, out, key_file)
     (journal,) = journals(out)
     # A journal of another tree, under a name that fits: the sources look the same.
@@ -108,8 +112,9 @@ def test_who_lacks_the_key_has_nothing_left_out(
     scale.encrypt(source, other, key_file)
     forged = journal.with_name(journal.name[:17] + "0" * 16)
     shutil.copy(journals(other)[0], forged)
-    with pytest.raises(cl.InvalidTag, match=forged.name):
+    with pytest.raises(cl.InvalidTag, match=forged.name) as raised:
         scale.encrypt(source, out, key_file)
+    assert "remove it" in raised.value.__notes__[0]
     forged.unlink()
     # An object in the place of another one, which no journal lists any more.
     journal.unlink()
@@ -124,10 +129,10 @@ def test_who_lacks_the_key_has_nothing_left_out(
     # A journal that is removed while the run goes on.
     finish = Index.finish
 
-    def robbed(self: Index, failed: set[str]) -> IndexReport | None:
+    def robbed(self: Index, found: list[Failure], missing: int) -> IndexReport | None:
         for each in journals(tmp_path / "third"):
             each.unlink()
-        return finish(self, failed)
+        return finish(self, found, missing)
 
     with monkeypatch.context() as patch:
         patch.setattr(Index, "finish", robbed)
@@ -237,7 +242,9 @@ def test_damage_is_told_object_by_object_and_is_not_tried_again(tmp_path: Path, 
     assert list(report.to_pandas()["path"]) == ["7"]
     (tmp_path / "in" / "9").write_bytes(b"changed")
     changed = scale.encrypt(source, tmp_path / "out", key_file, check=False)
-    assert [(str(failure.path), failure.error) for failure in changed.failures] == [("9", "FileExistsError")]
+    assert [(str(failure.path), failure.error) for failure in changed.failures] == [
+        ("7", "FileExistsError"), ("9", "FileExistsError")
+    ]  # fmt: skip
 
 
 @pytest.mark.usefixtures("cluster")
@@ -247,7 +254,8 @@ def test_rekey_suffix_and_globs(tmp_path: Path, key: cl.Keyset, key_file: scale.
     new.write(tmp_path / "new.json")
     first = scale.encrypt(source, tmp_path / "old", key_file, include="*.txt", suffix=".enc", bind_path=True)
     assert first.files == 2 and (tmp_path / "old/b/c.txt.enc").exists()
-    scale.rekey(tmp_path / "old", tmp_path / "new", key_file, scale.KeyFile(tmp_path / "new.json"), suffix=".enc", bind_path=True)
+    with pytest.warns(UserWarning, match="the destination gets no index"):
+        scale.rekey(tmp_path / "old", tmp_path / "new", key_file, scale.KeyFile(tmp_path / "new.json"), suffix=".enc", bind_path=True)
     cl.decrypt_tree(tmp_path / "new", tmp_path / "back", new, suffix=".enc", bind_path=True)
     assert content(tmp_path / "back") == {
         name: data for name, data in content(source).items() if name.endswith(".txt")
@@ -316,9 +324,9 @@ def test_publications(tmp_path: Path) -> None:
 
 
 def test_tasks_are_even_and_complete(many: Path) -> None:
-    objects, failures = listed(many, cl.Options())
-    assert failures == [] and len(objects) == len(content(many))
-    by_glob, _ = listed(many, cl.Options(include="*"))
+    objects, failures, reserved = listed(many, cl.Options())
+    assert failures == [] and reserved == 0 and len(objects) == len(content(many))
+    by_glob, _, _ = listed(many, cl.Options(include="*"))
     assert by_glob == objects, "many prefixes at once give what one walk gives"
     weight = lambda share: sum(each.size + OBJECT_BYTES for each in share)  # noqa: E731
     small = [each for each in objects if each.size < MB]

@@ -2,21 +2,17 @@
 //! have made, and the generation that lists both.
 
 use crate::age::Keys;
-use crate::errors::{OrRaise, Trouble};
+use crate::errors::OrRaise;
 use crate::plain::plain;
 use crate::stores::index_at;
-use crate::watch::Failure;
 use cipherloom::Error;
 use cipherloom::internal::engine::lock;
-use cipherloom::internal::{self, IndexPlace, RecordedFile, list_recorded_files};
+use cipherloom::internal::{self, IndexPlace, list_recorded_files};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-
-/// What an index lists of files.
-type Files = Box<dyn Iterator<Item = Result<RecordedFile, Error>> + Send>;
 
 /// Path, path in the encrypted tree, bytes of plaintext and of ciphertext, when the source was changed, what identifies the stream.
 type Recorded<'py> = (OsString, OsString, u64, u64, Option<(i64, u32)>, Bound<'py, PyBytes>);
@@ -24,7 +20,7 @@ type Recorded<'py> = (OsString, OsString, u64, u64, Option<(i64, u32)>, Bound<'p
 /// The files that an index lists, one after the other.
 #[pyclass(frozen)]
 pub(crate) struct RecordedFiles {
-    files: Mutex<Files>,
+    files: Mutex<internal::RecordedFiles>,
     place: PathBuf,
 }
 
@@ -54,16 +50,17 @@ pub(crate) struct Gathering {
 impl Gathering {
     /// Opens the index at a path or address; makes an empty one if there is none.
     #[new]
-    #[pyo3(signature = (place, key, suffix, max_segment_size = None))]
+    #[pyo3(signature = (place, key, suffix, max_segment_size = None, anchor = None))]
     fn begin(
         py: Python<'_>,
         place: PathBuf,
         key: Keys,
         suffix: OsString,
         max_segment_size: Option<u32>,
+        anchor: Option<PathBuf>,
     ) -> PyResult<Gathering> {
         let format = key.format(max_segment_size)?;
-        let begin = |at: IndexPlace<'_>| internal::Gathering::begin(at, &format, &suffix);
+        let begin = |at: IndexPlace<'_>| internal::Gathering::begin(at, &format, &suffix, anchor.as_deref());
         let index = py.detach(|| at_place(&place, begin)).or_raise(Some(&place))?;
         Ok(Gathering { index: Mutex::new(Some(index)), place })
     }
@@ -77,17 +74,19 @@ impl Gathering {
     /// What the index and the journals of earlier runs list.
     fn recorded(&self) -> PyResult<RecordedFiles> {
         let recorded = self.with(|index| Ok(index.recorded())).or_raise(Some(&self.place))?;
-        Ok(RecordedFiles { files: Mutex::new(Box::new(recorded)), place: self.place.clone() })
+        Ok(RecordedFiles { files: Mutex::new(recorded), place: self.place.clone() })
     }
 
-    /// Writes the generation that also lists what the journals do. Returns its numbers, and what the index lists otherwise.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Vec<Failure>)> {
+    /// Writes the generation that also lists what the journals do. `made`: the outputs of this run. Returns the generation's
+    /// numbers, and the outputs that it does not list because journals are gone or differ.
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        made: Vec<PathBuf>,
+    ) -> PyResult<(Bound<'py, PyAny>, Vec<OsString>)> {
         let index = lock(&self.index).take().ok_or_else(ended).or_raise(Some(&self.place))?;
-        let failures = Mutex::new(Vec::new());
-        let report = |path: &Path, error: &Error| lock(&failures).push(Trouble::from(error).failure(path));
-        let finished = py.detach(|| index.finish(&report)).or_raise(Some(&self.place))?;
-        let failures = std::mem::take(&mut *lock(&failures));
-        Ok((plain(py, &finished)?, failures))
+        let (finished, unlisted) = py.detach(|| index.finish(&made)).or_raise(Some(&self.place))?;
+        Ok((plain(py, &finished)?, unlisted.into_iter().map(PathBuf::into_os_string).collect()))
     }
 
     /// Leaves the index as it is.
@@ -106,20 +105,22 @@ fn ended() -> Error {
     Error::internal("the run over this index has ended")
 }
 
-/// The files that the index at a path or address lists; `None` if there is no index.
+/// The numbers of the index at a path or address, and the files that it lists; `None` if there is no index.
 #[pyfunction]
-#[pyo3(signature = (place, key, max_segment_size = None))]
-pub(crate) fn list_recorded(
-    py: Python<'_>,
+#[pyo3(signature = (place, key, max_segment_size = None, anchor = None))]
+pub(crate) fn list_recorded<'py>(
+    py: Python<'py>,
     place: PathBuf,
     key: Keys,
     max_segment_size: Option<u32>,
-) -> PyResult<Option<RecordedFiles>> {
+    anchor: Option<PathBuf>,
+) -> PyResult<Option<(Bound<'py, PyAny>, RecordedFiles)>> {
     let format = key.format(max_segment_size)?;
-    let list =
-        |at: IndexPlace<'_>| Ok(list_recorded_files(at, &format)?.map(|files| Box::new(files) as Files));
-    let files = py.detach(|| at_place(&place, list)).or_raise(Some(&place))?;
-    Ok(files.map(|files| RecordedFiles { files: Mutex::new(files), place }))
+    let list = |at: IndexPlace<'_>| list_recorded_files(at, &format, anchor.as_deref());
+    let Some((report, files)) = py.detach(|| at_place(&place, list)).or_raise(Some(&place))? else {
+        return Ok(None);
+    };
+    Ok(Some((plain(py, &report)?, RecordedFiles { files: Mutex::new(files), place })))
 }
 
 fn at_place<T>(place: &Path, work: impl FnOnce(IndexPlace<'_>) -> Result<T, Error>) -> Result<T, Error> {

@@ -54,7 +54,7 @@ mod native {
     #[pymodule_export]
     use crate::lcp::{lcp_check, lcp_decrypt, lcp_encrypt, lcp_inspect, lcp_license};
     #[pymodule_export]
-    use crate::request::{is_address, list_objects, plan, process, without_scheme};
+    use crate::request::{is_address, is_reserved, list_objects, plan, process, without_scheme};
     #[pymodule_export]
     use crate::streaming::StreamingAead;
     #[pymodule_export]

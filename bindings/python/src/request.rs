@@ -120,18 +120,23 @@ pub(crate) fn process(py: Python<'_>, request: Request) -> PyResult<Ran<'_>> {
     }
 }
 
-/// Lists what there is at a path or address, and what could not be listed.
+/// What there is at a place, what could not be listed, and how much was passed over because its name is reserved for indexes.
+pub(crate) type Listing = (Vec<Listed>, Vec<Failure>, u64);
+
+/// Lists what there is at a path or address.
 #[pyfunction]
-pub(crate) fn list_objects(
-    py: Python<'_>,
-    source: PathBuf,
-    options: Options,
-) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+pub(crate) fn list_objects(py: Python<'_>, source: PathBuf, options: Options) -> PyResult<Listing> {
     let (source, selection) = (locate(source)?, options.selection()?);
     match source.path() {
         Some(path) => tree::list_objects(py, path, &selection),
         None => stores::list_objects(py, &source.to_path(), selection),
     }
+}
+
+/// Whether an entry of this name would be in the place of an index.
+#[pyfunction]
+pub(crate) fn is_reserved(name: OsString) -> bool {
+    cipherloom::internal::is_reserved(&name)
 }
 
 /// Plans the encryption of what there is at a path or address, with keys of this template. Returns whether this is a plan

@@ -4,8 +4,8 @@ use crate::errors::{self, OrRaise};
 use crate::index;
 use crate::machine;
 use crate::plain::plain;
-use crate::request::{Listed, Ran, Request};
-use crate::watch::{Failure, Watch};
+use crate::request::{Listing, Ran, Request};
+use crate::watch::Watch;
 use cipherloom::internal::location::{Location, SourceKind};
 use cipherloom::internal::{Entry, Job, Selection, Tree, Work, check};
 use cipherloom::key::{Keyset, Template};
@@ -41,12 +41,8 @@ pub(crate) fn process<'py>(
     })
 }
 
-/// Lists the files below a folder, or the one file, and tells what could not be listed.
-pub(crate) fn list_objects(
-    py: Python<'_>,
-    source: &Path,
-    selection: &Selection,
-) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+/// Lists the files below a folder, or the one file.
+pub(crate) fn list_objects(py: Python<'_>, source: &Path, selection: &Selection) -> PyResult<Listing> {
     let tree = list(py, source, selection)?;
     let version = |entry: Entry<'_>| {
         let since = entry.attributes().modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
@@ -58,7 +54,7 @@ pub(crate) fn list_objects(
         (path(entry), entry.size(), Some(version), modified)
     };
     let files = tree.entries.iter().map(file);
-    Ok((files.collect(), errors::unlisted(&tree.unlisted)))
+    Ok((files.collect(), errors::unlisted(&tree.unlisted), tree.passed_over.index))
 }
 
 /// Plans the encryption of a tree with keys of this template. Returns the description.

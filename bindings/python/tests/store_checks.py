@@ -49,7 +49,7 @@ def there_and_back(home: str, tree: Path, tmp_path: Path, key: cl.Keyset) -> Non
 def an_index_is_gathered(home: str, missing: str, tree: Path, key: cl.Keyset) -> None:
     """Of what shares have made, as on a cluster. ``missing``: in no bucket."""
     sealed = f"{home}/gathered"
-    objects, _ = _native.list_objects(tree, cl.Options())
+    objects, _, _ = _native.list_objects(tree, cl.Options())
 
     def encrypt(index: _native.Gathering, share: list[_native.Listed]) -> tuple[int, int]:
         request = Request(
@@ -68,12 +68,19 @@ def an_index_is_gathered(home: str, missing: str, tree: Path, key: cl.Keyset) ->
     assert {path for path, *_ in index.recorded()} == {path for path, *_ in objects[:2]}
     # Outputs that no journal lists are recognised.
     assert encrypt(index, objects) == (len(objects) - 2, 2)
-    numbers, failed = index.finish()
-    assert failed == [] and numbers is not None and numbers["generation"] == 2
+    numbers, unlisted = index.finish([path for path, *_ in objects])
+    assert unlisted == [] and numbers is not None and numbers["generation"] == 2
     found = _native.list_recorded(sealed, key)
-    assert found is not None and {(path, size) for path, _, size, *_ in found} == {each[:2] for each in objects}
+    assert found is not None and found[0] == numbers
+    assert {(path, size) for path, _, size, *_ in found[1]} == {each[:2] for each in objects}
     again = _native.Gathering(sealed, key, "")
-    assert again.finish() == (numbers, [])
+    assert again.finish([]) == (numbers, [])
+    # Of two runs at once the second one to end fails.
+    first, second = _native.Gathering(sealed, key, ""), _native.Gathering(sealed, key, "")
+    assert encrypt(first, objects[:1]) == (0, 1)
+    assert first.finish([])[1] == []
+    with pytest.raises(OSError, match="another run has written the tree's index meanwhile"):
+        second.finish([objects[0][0]])
 
     with pytest.raises(FileNotFoundError, match="nothing is there") as nothing:
         cl.plan(f"{home}/mistyped")

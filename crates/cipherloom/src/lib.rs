@@ -74,10 +74,10 @@ pub mod internal {
     };
     pub use crate::pipeline::{
         Ended, Entries, Expectations, Gathering, IndexMode, IndexUse, Indexing, Job, ListedStream, Pieces,
-        RecordedFile, Seen, StoredItem, StreamEnds, SyncOptions, SyncStore, Tally, Work, Workspace, check,
-        find_other_key_by, is_in_place, list_index, list_indexed_files, list_recorded_files,
-        replace_key_file, run, select_indexed_files, state_mark, sync, sync_to_store, translate_stream,
-        translate_to_file, version_mark, write_key_file,
+        RecordedFile, RecordedFiles, Seen, StoredItem, StreamEnds, SyncOptions, SyncStore, Tally, Work,
+        Workspace, check, find_other_key_by, is_in_place, list_index, list_indexed_files,
+        list_recorded_files, replace_key_file, run, select_indexed_files, state_mark, sync, sync_to_store,
+        translate_stream, translate_to_file, version_mark, write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, EntryList, Link, PassedOver, Selection, Shard, Tree, Unlisted,

@@ -1,8 +1,7 @@
 //! What a build without stores answers.
 
 use crate::errors::InvalidRequest;
-use crate::request::{Listed, Ran, Request};
-use crate::watch::Failure;
+use crate::request::{Listing, Ran, Request};
 use cipherloom::Error;
 use cipherloom::internal::location::Location;
 use cipherloom::internal::{IndexStore, Selection};
@@ -20,7 +19,7 @@ pub(crate) fn process<'py>(
     Err(missing())
 }
 
-pub(crate) fn list_objects(_: Python<'_>, _: &Path, _: Selection) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+pub(crate) fn list_objects(_: Python<'_>, _: &Path, _: Selection) -> PyResult<Listing> {
     Err(missing())
 }
 

@@ -5,8 +5,8 @@
 use crate::errors::{self, InvalidRequest, OrRaise, with_hint};
 use crate::index;
 use crate::plain::plain;
-use crate::request::{Listed, Ran, Request};
-use crate::watch::{Failure, watched};
+use crate::request::{Listed, Listing, Ran, Request};
+use crate::watch::watched;
 use cipherloom::internal::location::{Location, SourceKind};
 use cipherloom::{
     Error, Links,
@@ -19,19 +19,15 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Lists what there is at a place: the objects, and what could not be listed.
-pub(crate) fn list_objects(
-    py: Python<'_>,
-    source: &Path,
-    selection: Selection,
-) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+/// Lists what there is at a place.
+pub(crate) fn list_objects(py: Python<'_>, source: &Path, selection: Selection) -> PyResult<Listing> {
     let inventory = open(py, source, selection, true)?;
     let failures = errors::unlisted(inventory.unlisted());
     let listed = |object: &Object| {
         let written = object.written.map(|seconds| (seconds, 0));
         (object.path.clone().into(), object.size, object.e_tag.clone(), written)
     };
-    Ok((inventory.objects().iter().map(listed).collect(), failures))
+    Ok((inventory.objects().iter().map(listed).collect(), failures, inventory.passed_over().index))
 }
 
 /// Runs an operation over objects of a place. Returns the report's numbers and the failures.

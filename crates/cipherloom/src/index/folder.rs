@@ -150,9 +150,19 @@ impl IndexFolder {
         Ok(paths)
     }
 
-    /// Removes a file. If that fails, it stays.
+    /// Removes a file, unless another process may need it. If that fails, it stays.
     pub(super) fn remove(&self, path: &str) {
-        let _ = remove_file_below(&self.tree, Path::new(path));
+        if self.is_locked_alone {
+            let _ = remove_file_below(&self.tree, Path::new(path));
+        }
+    }
+
+    /// Where nothing is locked: fails if another run has replaced the root that this one has read.
+    pub(super) fn check_root(&self, found: &[u8], limit: u64) -> Result<(), Error> {
+        if self.is_locked_alone || self.read(Path::new(ROOT), limit)?.as_deref() == Some(found) {
+            return Ok(());
+        }
+        Err(Error::from(IndexFault::Overtaken).at(&self.path(ROOT)))
     }
 
     /// Removes the parts that are not in `kept`, and what killed runs left, unless another process may be using them. What remains

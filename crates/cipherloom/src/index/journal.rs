@@ -19,6 +19,7 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
 use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 use std::iter::Peekable;
 use std::sync::Arc;
 use std::vec::IntoIter;
@@ -47,6 +48,8 @@ pub(crate) struct JournalWriter {
     root: Digest,
     builder: PartBuilder,
     last: Vec<u8>,
+    /// Whether only folders were added, which are above the share.
+    is_above: bool,
 }
 
 impl JournalWriter {
@@ -60,18 +63,24 @@ impl JournalWriter {
         let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id });
         let files = IndexFiles::for_journals(place.into());
-        Ok(JournalWriter { files, format: format.clone(), root, builder, last: Vec::new() })
+        Ok(JournalWriter { files, format: format.clone(), root, builder, last: Vec::new(), is_above: true })
     }
 
-    /// Adds an entry. They come in the index's order.
+    /// Adds an entry. They come in the index's order. The folders above the share are far before it in that order, and so they get a
+    /// journal of their own: else a merge would have each share's journal open from its beginning on.
     pub(crate) fn push(&mut self, entry: &IndexEntry) -> Result<(), Error> {
         let follows = self.last.is_empty() || split(&self.last) < split(&entry.path);
         if !(is_path(&entry.path) && follows) {
             return Err(Error::internal("a journal's entries are not paths in their order"));
         }
         self.last.clone_from(&entry.path);
-        let Self { files, format, root, builder, .. } = self;
-        builder.add(entry, |bytes, _| write(files, format, root, bytes))
+        let Self { files, format, root, builder, is_above, .. } = self;
+        let mut write = |bytes: &mut Vec<u8>, _| write(files, format, root, bytes);
+        if *is_above && !matches!(entry.kind, IndexKind::Folder { .. }) {
+            *is_above = false;
+            builder.end(&mut write)?;
+        }
+        builder.add(entry, write)
     }
 
     /// Returns when all of it is on stable storage.
@@ -105,7 +114,7 @@ impl Journals {
     /// Opens each of them.
     ///
     /// # Errors
-    /// [`IndexFault::NotOpened`] and [`IndexFault::Damaged`] with the path of a journal; [`Error::Io`], [`Error::Store`].
+    /// [`IndexFault::Journal`] with the path of a journal; [`Error::Io`], [`Error::Store`].
     pub(super) fn open(files: Arc<IndexFiles>, format: &Format, root: &Digest) -> Result<Journals, Error> {
         let prefix = prefix(root);
         let is_current = |path: &String| path.starts_with(&prefix);
@@ -128,10 +137,10 @@ impl Journals {
         self.found.is_empty()
     }
 
-    /// All entries, in the index's order. One that several journals list comes once.
+    /// All entries, in the index's order. A path that several journals list comes once.
     pub(crate) fn entries(&self) -> JournalEntries {
         let waiting = self.found.clone().into_iter().peekable();
-        JournalEntries { journals: self.clone(), waiting, open: Vec::new() }
+        JournalEntries { journals: self.clone(), waiting, open: BinaryHeap::new() }
     }
 
     /// Removes what has been merged, and what no run can merge any more. What remains is no harm.
@@ -143,18 +152,24 @@ impl Journals {
 
     /// Opens a journal; `None` if it is gone or lists nothing.
     fn read(&self, path: String) -> Result<Option<OpenJournal>, Error> {
-        let Some(file) = self.files.read(&path, file_limit(PART_LIMIT))? else { return Ok(None) };
-        let opened = sealed::open(&self.format, &label(&self.root), &file).and_then(|plaintext| {
+        let open = || -> Result<_, Error> {
+            let Some(file) = self.files.read(&path, file_limit(PART_LIMIT))? else { return Ok(None) };
+            let plaintext = sealed::open(&self.format, &label(&self.root), &file)?;
             let mut records = PartRecords::new(plaintext).map_err(|Malformed| malformed())?;
             let next = records.next().map_err(|Malformed| malformed())?;
             Ok(next.map(|next| (next, records)))
+        };
+        let opened = open().map_err(|error| match error.without_path() {
+            Error::Index(IndexFault::NotOpened) => IndexFault::Journal("no key opens it").into(),
+            Error::Index(IndexFault::Damaged(reason)) => IndexFault::Journal(reason).into(),
+            _ => error,
         });
-        let opened = opened.map_err(|error| error.at(&self.files.path(&path)))?;
+        let opened = opened.map_err(|error: Error| error.at(&self.files.path(&path)))?;
         Ok(opened.map(|(next, records)| OpenJournal { path, next, records }))
     }
 }
 
-/// A journal that is being read.
+/// A journal that is being read. The one whose next entry comes first in the index's order is the greatest.
 #[derive(Debug)]
 struct OpenJournal {
     path: String,
@@ -162,14 +177,32 @@ struct OpenJournal {
     records: PartRecords<Zeroizing<Vec<u8>>>,
 }
 
+impl Ord for OpenJournal {
+    fn cmp(&self, other: &OpenJournal) -> Ordering {
+        other.next.order(&self.next)
+    }
+}
+
+impl PartialOrd for OpenJournal {
+    fn partial_cmp(&self, other: &OpenJournal) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for OpenJournal {
+    fn eq(&self, other: &OpenJournal) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for OpenJournal {}
+
 impl OpenJournal {
     /// Takes the entry that is due; `None` in the place of the journal after the last one.
-    fn take(mut self) -> Result<(IndexEntry, Option<OpenJournal>), Error> {
-        let Some(next) = self.records.next().map_err(|Malformed| malformed())? else {
-            return Ok((self.next, None));
-        };
+    fn take(mut self) -> Result<(IndexEntry, Option<OpenJournal>), Malformed> {
+        let Some(next) = self.records.next()? else { return Ok((self.next, None)) };
         if self.next.order(&next) != Ordering::Less {
-            return Err(malformed());
+            return Err(Malformed);
         }
         let taken = std::mem::replace(&mut self.next, next);
         Ok((taken, Some(self)))
@@ -177,58 +210,56 @@ impl OpenJournal {
 }
 
 fn malformed() -> Error {
-    IndexFault::Damaged("a journal's entries").into()
+    IndexFault::Journal("its entries are malformed").into()
 }
 
-/// Goes through all journals at once. Shares are ranges of a sorted listing, so few are open at a time. An error is the last
-/// item.
+/// Goes through all journals at once: entries, and whether journals list different things at their paths. Shares are ranges of
+/// a sorted listing, so few are open at a time, but for those that list folders alone. An error is the last item.
 #[derive(Debug)]
 pub(crate) struct JournalEntries {
     journals: Journals,
     waiting: Peekable<IntoIter<(Vec<u8>, String)>>,
-    open: Vec<OpenJournal>,
+    open: BinaryHeap<OpenJournal>,
 }
 
 impl JournalEntries {
-    fn advance(&mut self) -> Result<Option<IndexEntry>, Error> {
+    fn advance(&mut self) -> Result<Option<(IndexEntry, bool)>, Error> {
+        let Some(due) = self.take(None)? else { return Ok(None) };
+        let mut is_disputed = false;
+        while let Some(other) = self.take(Some(&due.path))? {
+            is_disputed |= !is_same(&due, &other);
+        }
+        Ok(Some((due, is_disputed)))
+    }
+
+    /// Takes the first entry that is left in any journal. `path`: only if it has this path.
+    fn take(&mut self, path: Option<&[u8]>) -> Result<Option<IndexEntry>, Error> {
         loop {
-            let least = self.open.iter().map(|journal| &journal.next.path);
-            let least = least.min_by(|one, other| split(one).cmp(&split(other)));
+            let least = self.open.peek().map(|journal| &journal.next.path);
             let is_due =
                 |(first, _): &(Vec<u8>, String)| least.is_none_or(|least| split(first) <= split(least));
             let Some((_, path)) = self.waiting.next_if(is_due) else { break };
-            let gone =
-                Error::from(IndexFault::Damaged("a journal is missing")).at(&self.journals.files.path(&path));
+            let gone = Error::from(IndexFault::Journal("it is gone")).at(&self.journals.files.path(&path));
             self.open.push(self.journals.read(path)?.ok_or(gone)?);
         }
-        let mut due: Option<IndexEntry> = None;
-        let least = self.open.iter().map(|journal| journal.next.path.clone());
-        let Some(least) = least.min_by(|one, other| split(one).cmp(&split(other))) else { return Ok(None) };
-        for journal in std::mem::take(&mut self.open) {
-            if journal.next.path != least {
-                self.open.push(journal);
-                continue;
-            }
-            let path = self.journals.files.path(&journal.path);
-            let (entry, rest) = journal.take().map_err(|error| error.at(&path))?;
-            if due.as_ref().is_some_and(|due| !is_same(due, &entry)) {
-                let fault = IndexFault::Damaged("a journal lists another file than another journal");
-                return Err(Error::from(fault).at(&path));
-            }
-            due.get_or_insert(entry);
-            self.open.extend(rest);
+        let is_wanted = |journal: &OpenJournal| path.is_none_or(|path| journal.next.path == path);
+        if !self.open.peek().is_some_and(is_wanted) {
+            return Ok(None);
         }
-        Ok(due)
+        let Some(journal) = self.open.pop() else { return Ok(None) };
+        let (entry, rest) = journal.take().map_err(|Malformed| malformed())?;
+        self.open.extend(rest);
+        Ok(Some(entry))
     }
 }
 
 impl Iterator for JournalEntries {
-    type Item = Result<IndexEntry, Error>;
+    type Item = Result<(IndexEntry, bool), Error>;
 
-    fn next(&mut self) -> Option<Result<IndexEntry, Error>> {
+    fn next(&mut self) -> Option<Result<(IndexEntry, bool), Error>> {
         let next = self.advance();
         if !matches!(next, Ok(Some(_))) {
-            (self.open, self.waiting) = (Vec::new(), Vec::new().into_iter().peekable());
+            (self.open, self.waiting) = (BinaryHeap::new(), Vec::new().into_iter().peekable());
         }
         next.transpose()
     }

@@ -35,7 +35,7 @@ pub(crate) use anchor::Anchor;
 pub(crate) use entry::{ContentDigest, IndexEntry, IndexFile, IndexKind, split};
 pub use entry::{ObjectVersion, StreamIdentity};
 pub use folder::has_index;
-pub(crate) use journal::{JournalWriter, Journals};
+pub(crate) use journal::{JournalEntries, JournalWriter, Journals};
 pub use part::rewrite_part;
 pub use place::{IndexPlace, IndexStore};
 pub(crate) use reader::{Entries, Index};

@@ -1,8 +1,8 @@
 //! Where the files of an index are: in the folder of its tree, or in an object store, which another crate reaches.
 
 use super::folder::{IndexFolder, PARTS, PREVIOUS, ROOT};
-use super::root::Digest;
-use super::sealed::hex;
+use super::root::{Digest, ROOT_LIMIT};
+use super::sealed::{file_limit, hex};
 use crate::Error;
 use std::collections::HashSet;
 use std::fmt;
@@ -162,7 +162,7 @@ impl IndexFiles {
         }
     }
 
-    /// Removes a file. If that fails, it stays.
+    /// Removes a file, unless another process may need it. If that fails, it stays.
     pub(super) fn remove(&self, path: &str) {
         match self {
             IndexFiles::Folder(folder) => folder.remove(path),
@@ -179,6 +179,9 @@ impl IndexFiles {
         match self {
             IndexFiles::Folder(folder) => {
                 folder.sync()?;
+                if let Some(previous) = previous {
+                    folder.check_root(previous, file_limit(ROOT_LIMIT))?;
+                }
                 for (path, bytes) in files {
                     folder.write(Path::new(path), bytes)?;
                 }

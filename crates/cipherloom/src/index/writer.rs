@@ -65,7 +65,7 @@ impl IndexWriter {
         IndexWriter::begin_in(files, format, suffix, replacing, anchor)
     }
 
-    fn begin_in(
+    pub(super) fn begin_in(
         files: Arc<IndexFiles>,
         format: &Format,
         suffix: &[u8],

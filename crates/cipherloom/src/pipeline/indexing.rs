@@ -15,7 +15,7 @@ mod streams;
 mod writing;
 
 pub use checking::Expectations;
-pub use gathering::{Gathering, RecordedFile, list_recorded_files};
+pub use gathering::{Gathering, RecordedFile, RecordedFiles, list_recorded_files};
 use items::open_output;
 pub(super) use items::{Item, Items, Place, bytes_of, folders_with_files, read_link};
 pub use journal::version_mark;

@@ -32,8 +32,8 @@ mod worker;
 pub use destination::check;
 pub use in_place::is_in_place;
 pub use indexing::{
-    Expectations, Gathering, Indexing, RecordedFile, Seen, StreamEnds, list_index, list_indexed_files,
-    list_recorded_files, select_indexed_files, version_mark,
+    Expectations, Gathering, Indexing, RecordedFile, RecordedFiles, Seen, StreamEnds, list_index,
+    list_indexed_files, list_recorded_files, select_indexed_files, version_mark,
 };
 pub use job::{IndexMode, IndexUse, Job, Links, SyncOptions, Work};
 pub use key_file::{replace_key_file, write_key_file};

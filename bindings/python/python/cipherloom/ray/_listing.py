@@ -11,10 +11,7 @@ from cipherloom import _native
 from cipherloom._options import Options, StrPath
 from cipherloom._report import Failure, failures
 
-__all__ = ["INDEX", "Listed", "cut", "listed"]
-
-INDEX = ".cipherloom"
-"""The name of the folder of an index, which no source has."""
+__all__ = ["Listed", "cut", "listed", "order"]
 
 LISTS = 16
 """Folders that are listed at once."""
@@ -41,14 +38,24 @@ class Listed(NamedTuple):
     """What the index says of the stream that is to be here."""
 
 
-def listed(source: StrPath, options: Options) -> tuple[list[Listed], list[Failure]]:
-    """Everything at the source, by folder and name, and what could not be listed."""
+def order(path: str) -> tuple[bytes, bytes]:
+    """Paths by this are in the order of an index: by folder, then by name."""
+    folder, name = os.path.split(os.fsencode(path))
+    return folder, name
+
+
+def listed(source: StrPath, options: Options, suffix: str = "") -> tuple[list[Listed], list[Failure], int]:
+    """Everything at the source, in the order in which an index lists it with this suffix; what could not be listed; and how much
+    was passed over because its name is reserved for indexes."""
     objects: list[Listed] = []
     unlisted: list[Failure] = []
+    reserved = 0
 
-    def add(prefix: str, found: Iterable[_native.Listed], failed: Iterable[_native.Failed]) -> None:
+    def add(prefix: str, found: Iterable[_native.Listed], failed: Iterable[_native.Failed], passed_over: int) -> None:
+        nonlocal reserved
         objects.extend(Listed(prefix + path, size, version, modified) for path, size, version, modified in found)
         unlisted.extend(failures(failed))
+        reserved += passed_over
 
     if _native.is_address(source) or options.include or options.exclude or not os.path.isdir(source):
         # Globs are relative to the whole source; of a store, many prefixes are listed at once as it is.
@@ -57,10 +64,9 @@ def listed(source: StrPath, options: Options) -> tuple[list[Listed], list[Failur
         folders = []
         with os.scandir(source) as entries:
             for entry in entries:
-                if entry.name.lower() == INDEX:
-                    # As the native listing passes it over.
-                    continue
-                if entry.is_dir(follow_symlinks=False):
+                if _native.is_reserved(entry.name):
+                    reserved += 1
+                elif entry.is_dir(follow_symlinks=False):
                     folders.append(entry.name)
                 elif entry.is_file(follow_symlinks=False):
                     facts = entry.stat(follow_symlinks=False)
@@ -70,11 +76,11 @@ def listed(source: StrPath, options: Options) -> tuple[list[Listed], list[Failur
                     objects.append(Listed(entry.name, facts.st_size, version, modified))
         with ThreadPoolExecutor(LISTS) as pool:
             below = pool.map(lambda name: _native.list_objects(os.path.join(source, name), options), folders)
-            for name, (found, failed) in zip(folders, below, strict=True):
-                add(f"{name}/", found, failed)
-    # In the order of an index, so that the journals of two tasks hardly overlap.
-    objects.sort(key=lambda each: os.path.split(os.fsencode(each.path)))
-    return objects, unlisted
+            for name, found in zip(folders, below, strict=True):
+                add(f"{name}/", *found)
+    # So that the journals of two tasks hardly overlap.
+    objects.sort(key=lambda each: order(each.path + suffix))
+    return objects, unlisted, reserved
 
 
 def cut(objects: list[Listed], chunk_bytes: int) -> list[list[Listed]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -52,15 +53,19 @@ class Settings(ReadSettings, total=False):
     """Bytes of a task, 64 KiB added for each object; 16 GiB if this is left out."""
     max_retries: int
     """How often a task that was lost, and objects that a store failed, are tried again; three times if this is left out."""
+    anchor: StrPath
+    """For :func:`encrypt` and :func:`verify`: a file that remembers the index's generation; an index that is older, or missing, is
+    refused."""
 
 
 def encrypt(source: StrPath, destination: StrPath, keyset: Key, **settings: Unpack[Settings]) -> ScaleReport:
     """Encrypts everything at ``source``, each object by itself, to ``destination``.
 
     The sealed index at the destination (``.cipherloom``) lists what is done. Each task leaves a journal there, which the end of the
-    run merges into the index. A repeated run leaves out what either lists with the source's size and time. Nobody writes into them
-    without the key. If the source has changed since, that is a failure (``FileExistsError``), as is an output that no run has
-    made of this version of its source.
+    run merges into the index. A repeated run leaves out what either lists with the source's size and time, if an output of the
+    listed length is there; nobody writes into index and journals without the key. If the source has changed since, that is a failure
+    (``FileExistsError``), as is an output that no run has made of this version of its source. Each destination has one source,
+    and all runs into it have the same ``bind_path``.
 
     :param keyset: a :class:`~cipherloom.ray.KeyFile`, a :class:`~cipherloom.ray.Wrapped`, or a keyset in memory for a
         cluster that this call starts on this machine.
@@ -87,8 +92,8 @@ def rekey(
     source: StrPath, destination: StrPath, keyset: Key, new_keyset: Key, **settings: Unpack[Settings]
 ) -> ScaleReport:
     """Decrypts with ``keyset`` and encrypts with ``new_keyset`` in one pass; no plaintext is written. Where only the wrap
-    of a keyset is to change, :meth:`cipherloom.envelope.Envelope.rewrap` rewrites no data at all. ``destination`` gets no index:
-    :func:`cipherloom.index_tree` makes one."""
+    of a keyset is to change, :meth:`cipherloom.envelope.Envelope.rewrap` rewrites no data at all. ``destination`` gets no index, with
+    a warning if ``source`` has one: :func:`cipherloom.index_tree` makes one of a folder."""
     return _run("rekey", source, destination, keyset, new_keyset, **settings)
 
 
@@ -127,25 +132,33 @@ def _run(
     chunk_bytes: int = CHUNK_BYTES,
     max_retries: int = 3,
     key_file: str | None = None,
+    anchor: StrPath | None = None,
     **settings: Any,
 ) -> ScaleReport:
-    start = time.monotonic()
+    start, began = time.monotonic(), time.time()
     options = choose_options(options, settings, Settings)
     if (options.if_exists, options.links) not in (("fail", "skip"), ("skip", "skip")):
         raise InvalidRequest("if_exists and links are not for clusters: outputs are created and never replaced")
     if chunk_bytes < 1 or max_retries < 0:
         raise InvalidRequest("chunk_bytes is 1 or more, max_retries 0 or more")
+    if anchor is not None and operation not in ("encrypt", "verify"):
+        raise InvalidRequest("anchor is for encrypt and verify: other runs use no index")
     source = _place(source)
     target = None if destination is None else _place(destination)
-    opened, _ = [None if each is None else _load(each) for each in (key, new_key)]
-    objects, unlisted = listed(source, options)
+    opened = None if key is None else _load(key)
+    if new_key is not None:
+        # One that cannot be loaded fails now.
+        _load(new_key)
+    objects, unlisted, reserved = listed(source, options, options.suffix if operation == "encrypt" else "")
     listing_seconds = time.monotonic() - start
+    if reserved:
+        _check_reserved(operation, source)
     with ExitStack() as stack:
-        index = Index(operation, source, target, opened, options)
+        index = Index(operation, source, target, opened, options, anchor)
         stack.callback(index.close)
-        todo = index.compare(objects)
+        todo = index.compare(objects, began)
         # A run over a selection cannot tell what is missing.
-        lost = [] if options.include or options.exclude else _lost(index.missing(objects), source, unlisted)
+        lost = [] if options.include or options.exclude else _lost(index.missing, source, unlisted)
         totals = Totals()
         if todo:
             # A run that has nothing to do starts no cluster.
@@ -154,14 +167,17 @@ def _run(
                 None if each is None else stack.enter_context(in_private_memory(each, cluster.is_own))
                 for each in (key, new_key)
             ]
-            # A task may run twice, and its receipt has its failures.
-            of_tasks = replace(options, threads=cluster.threads, if_exists="skip", progress=False, check=False)
+            # A task may run twice, and its receipt has its failures. An output that is damaged does not show that the key is another.
+            mixed = options.allow_mixed_keys or index.has_outputs
+            of_tasks = replace(
+                options, threads=cluster.threads, if_exists="skip", progress=False, check=False, allow_mixed_keys=mixed
+            )  # fmt: skip
             job = Job(operation, source, target, travels[0], travels[1], of_tasks, key_file, index.of_tasks())
             size = sum(each.size for each in todo)
             begin = stack.enter_context(_progress.bar(operation, options.progress, unit="objects"))
             tell = begin(size, len(todo)) if begin else _unseen
             totals = drive(cluster, job, todo, chunk_bytes=chunk_bytes, max_retries=max_retries, tell=tell)
-        written = index.finish({str(failure.path) for failure in totals.failures})
+        written = index.finish(totals.failures, len(lost))
         failures = _by_path([*totals.failures, *unlisted, *index.failures, *map(_gone, lost)])
         counted = ("files", "bytes", "output_bytes", "skipped", "tasks", "retried", "working_seconds")
         report = ScaleReport(
@@ -185,6 +201,16 @@ def _place(given: StrPath) -> str:
     return os.path.abspath(_native.without_scheme(given))
 
 
+def _check_reserved(operation: Operation, source: str) -> None:
+    """Something in the source has the name of an index, and was passed over."""
+    if operation == "encrypt":
+        error = InvalidRequest(f"{source}: something below it is called .cipherloom, which is reserved for indexes")
+        error.add_note('hint: exclude=".cipherloom" leaves it out of what is encrypted')
+        raise error
+    if operation == "rekey":
+        warnings.warn(f"{source}: the destination gets no index; index_tree makes one of a folder", stacklevel=4)
+
+
 def _load(key: Key) -> _native.Keyset:
     """The keyset. A key that cannot be loaded fails before anything starts."""
     if isinstance(key, _native.Keyset):
@@ -194,7 +220,7 @@ def _load(key: Key) -> _native.Keyset:
     return key.load()
 
 
-def _lost(missing: set[str], source: str, unlisted: list[Failure]) -> list[str]:
+def _lost(missing: list[str], source: str, unlisted: list[Failure]) -> list[str]:
     """What is missing, except where the listing failed."""
     root = f"{source.rstrip('/')}/"
     folders = [f"{str(failure.path).rstrip('/')}/" for failure in unlisted]
@@ -205,7 +231,8 @@ def _lost(missing: set[str], source: str, unlisted: list[Failure]) -> list[str]:
 
 
 def _gone(name: str) -> Failure:
-    return Failure(Path(name), "missing: the index lists it", "FileNotFoundError")
+    hint = "fetch it from a backup; a repeated run of encrypt makes it again of its source"
+    return Failure(Path(name), "missing: the index lists it", "FileNotFoundError", hint)
 
 
 def _by_path(failures: Iterable[Failure]) -> list[Failure]:

@@ -22,7 +22,8 @@ class ScaleReport(Failures):
     skipped: int
     """Objects whose output existed: a task ran twice, or was killed in an earlier run."""
     recorded: int
-    """When encrypting: objects that the index, or a journal of an earlier run, lists as they are in the source."""
+    """When encrypting: objects that the index, or a journal of an earlier run, lists as they are in the source, and whose outputs are
+    there in the listed length."""
     failed: int
     """Objects that failed, after all tries."""
     tasks: int
@@ -36,6 +37,6 @@ class ScaleReport(Failures):
     working_seconds: float
     """Seconds of all tasks together, measured on their nodes."""
     index: IndexReport | None = None
-    """The index that the run wrote or left as it was; None if it has none, or it could not be written."""
+    """The index that the run wrote, left as it was, or was compared with; None if there is none, or it could not be read or written."""
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     """The objects that failed, by path relative to the source."""

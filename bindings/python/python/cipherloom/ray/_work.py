@@ -84,7 +84,7 @@ def _objects(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_nativ
         objects=[(each.path, each.size, each.version, each.modified) for each in share],
     )
     counts, failures = _native.process(request)
-    failed = [(_below(job.source, path), reason, error, hint) for path, reason, error, hint in failures]
+    failed = [(_below(job.source, path), reason, error, _hint(job, error, hint)) for path, reason, error, hint in failures]
     if counts["failed"] > len(failed) or counts["untried"]:
         # The run ended early and named one failure for all. What is not known to be done counts as failed with it: another
         # try skips what is there.
@@ -99,6 +99,13 @@ def _objects(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_nativ
         failed = [(each.path, reason, error, hint) for each in share]
         counts = {}
     return counts, failed
+
+
+def _hint(job: Job, error: str, hint: str | None) -> str | None:
+    """What to do, where nothing is replaced."""
+    if job.operation == "encrypt" and error == "FileExistsError":
+        return "remove the output and repeat the run, which makes it again; or choose another destination"
+    return hint
 
 
 def _publications(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_native.Failed]]:

@@ -25,6 +25,13 @@ fn entry(path: &str, identity: u8) -> IndexEntry {
     IndexEntry { path: path.as_bytes().to_vec(), kind: IndexKind::File(file) }
 }
 
+fn folder_entry(path: &str) -> IndexEntry {
+    IndexEntry {
+        path: path.as_bytes().to_vec(),
+        kind: IndexKind::Folder { mode: 0o700, modified: Some((7, 8)) },
+    }
+}
+
 /// A writer that follows a generation.
 fn begin(tree: &Path, format: &Format) -> IndexWriter {
     let writer = IndexWriter::begin(tree, format, b"", Replacing::Opened, None).unwrap();
@@ -41,8 +48,13 @@ fn add(tree: &Path, format: &Format, root: Digest, entries: &[IndexEntry]) {
     journal.finish().unwrap();
 }
 
+/// All entries, none of which is disputed.
 fn merged(writer: &IndexWriter) -> Result<Vec<IndexEntry>, Error> {
-    writer.journals()?.entries().collect()
+    let agreed = |(entry, is_disputed): (IndexEntry, bool)| {
+        assert!(!is_disputed, "{entry:?}");
+        entry
+    };
+    writer.journals()?.entries().map(|entry| entry.map(agreed)).collect()
 }
 
 fn files(tree: &Path) -> Vec<PathBuf> {
@@ -89,7 +101,7 @@ fn no_forged_journal_is_merged() {
     let refused = |path: &Path| {
         let error = merged(&writer).unwrap_err();
         assert_eq!(error.path(), Some(path), "{error}");
-        matches!(error.without_path(), Error::Index(IndexFault::NotOpened | IndexFault::Damaged(_)))
+        matches!(error.without_path(), Error::Index(IndexFault::Journal(_)))
     };
     for at in [0, 30, bytes.len() - 1] {
         let mut changed = bytes.clone();
@@ -99,6 +111,8 @@ fn no_forged_journal_is_merged() {
     }
     fs::write(&sound, &bytes[..bytes.len() - 1]).unwrap();
     assert!(refused(&sound));
+    fs::write(&sound, vec![0; 3 << 20]).unwrap();
+    assert!(refused(&sound), "longer than any");
     fs::write(&sound, &bytes).unwrap();
 
     // Of another tree under the same key, or of another generation, under a name that fits.
@@ -114,11 +128,68 @@ fn no_forged_journal_is_merged() {
     assert!(refused(&foreign));
     fs::remove_file(&foreign).unwrap();
     assert_eq!(merged(&writer).unwrap().len(), 2);
+}
 
-    // Somebody has put a journal back, and the object was made again meanwhile.
-    add(tree, &format, root, &[entry("b", 2)]);
-    let error = merged(&writer).unwrap_err();
-    assert!(error.path().is_some_and(|path| files(tree).iter().any(|file| file == path)), "{error}");
+/// An object was lost, and a repeated task has made it again; or somebody has put a journal back meanwhile.
+#[test]
+fn journals_that_differ_say_where() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let (tree, writer) = (folder.path(), begin(folder.path(), &format));
+    let root = root_of(&writer);
+    let inside = entry("b/file", 1);
+    add(tree, &format, root, &[entry("a", 1), entry("b", 1), entry("c", 1), inside.clone()]);
+    add(tree, &format, root, &[entry("a", 2), folder_entry("b"), entry("c", 1), inside.clone()]);
+    let entries: Vec<_> = writer.journals().unwrap().entries().map(Result::unwrap).collect();
+    let name = |entry: &IndexEntry| String::from_utf8(entry.path.clone()).unwrap();
+    let disputed = entries.iter().filter(|(_, is_disputed)| *is_disputed).map(|(entry, _)| name(entry));
+    assert_eq!((entries.len(), disputed.collect::<Vec<_>>()), (4, vec!["a".to_owned(), "b".to_owned()]));
+}
+
+/// Folders above a share come long before its files in the index's order. They do not keep the rest of its journals open.
+#[test]
+fn few_journals_of_many_shares_are_open_at_once() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let (tree, writer) = (folder.path(), begin(folder.path(), &format));
+    let names: Vec<String> = (0..20).map(|share| format!("data/{share:02}")).collect();
+    for name in &names {
+        let files = ["a", "b"].map(|file| entry(&format!("{name}/{file}"), 1));
+        let above = ["data", name].map(folder_entry);
+        add(tree, &format, root_of(&writer), &[above, files].concat());
+    }
+    let mut entries = writer.journals().unwrap().entries();
+    let mut count = 0;
+    while let Some(next) = entries.next() {
+        next.unwrap();
+        count += 1;
+        let has_files = |journal: &&OpenJournal| matches!(journal.next.kind, IndexKind::File(_));
+        assert!(entries.open.iter().filter(has_files).count() <= 2);
+    }
+    assert_eq!(count, 1 + 3 * names.len());
+}
+
+/// Of two runs at once, the second one to end fails, and what the first one has listed stays.
+#[test]
+fn without_locks_no_run_replaces_what_another_has_written() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let tree = folder.path();
+    drop(begin(tree, &format));
+    // As where files cannot be locked.
+    let unlocked = || {
+        let files = Arc::new(IndexFiles::for_journals(IndexPlace::Folder(tree)));
+        IndexWriter::begin_in(files, &format, b"", Replacing::Opened, None).unwrap()
+    };
+    let (mut first, second) = (unlocked(), unlocked());
+    add(tree, &format, root_of(&first), &[entry("a", 1)]);
+    let journals = first.journals().unwrap();
+    for listed in merged(&first).unwrap() {
+        first.push(&listed).unwrap();
+    }
+    let root = first.finish().unwrap();
+    journals.remove();
+    assert_eq!((files(tree).len(), root.entries()), (1, 1), "the second run may need the journal");
+    let error = second.finish().unwrap_err();
+    assert!(matches!(error.without_path(), Error::Index(IndexFault::Overtaken)), "{error}");
+    assert_eq!(begin(tree, &format).previous().unwrap().root(), &root);
 }
 
 #[test]

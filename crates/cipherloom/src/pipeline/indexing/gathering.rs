@@ -1,14 +1,16 @@
 //! The index of a run over several machines, as the one sees it that divides the work: what is listed already, and at the end the
 //! generation that lists what all of them have made.
 
-use super::report_of;
-use super::writing::merge;
+use super::{bytes_of, report_of};
 use crate::Error;
+use crate::error::IndexFault;
 use crate::format::Format;
 use crate::index::{
-    Index, IndexEntry, IndexKind, IndexPlace, IndexWriter, Journals, Replacing, StreamIdentity, path_of,
+    Anchor, Index, IndexEntry, IndexKind, IndexPlace, IndexWriter, JournalEntries, Journals, Replacing,
+    StreamIdentity, path_of, split,
 };
 use crate::report::IndexReport;
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +18,6 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Gathering {
     writer: IndexWriter,
-    root: PathBuf,
     /// What runs have left that were killed.
     journals: Journals,
 }
@@ -38,18 +39,26 @@ pub struct RecordedFile {
     pub identity: StreamIdentity,
 }
 
+/// What an index lists of files. An error is the last item.
+pub type RecordedFiles = Box<dyn Iterator<Item = Result<RecordedFile, Error>> + Send>;
+
 impl Gathering {
     /// Opens the index at `place`. If there is none, writes one that lists nothing: journals name the root that they follow.
+    /// `anchor`: the file that remembers the newest generation, which is compared now and renewed at the end.
     ///
     /// # Errors
-    /// If the index, or a journal that follows it, cannot be used; [`Error::Io`], [`Error::Store`].
-    pub fn begin(place: IndexPlace<'_>, format: &Format, suffix: &OsStr) -> Result<Gathering, Error> {
-        let root = root_of(place);
+    /// If the index, or a journal that follows it, cannot be used, or the anchor knows another one; [`Error::Io`], [`Error::Store`].
+    pub fn begin(
+        place: IndexPlace<'_>,
+        format: &Format,
+        suffix: &OsStr,
+        anchor: Option<&Path>,
+    ) -> Result<Gathering, Error> {
         let suffix = suffix.as_encoded_bytes();
-        let writer = IndexWriter::begin(place, format, suffix, Replacing::Opened, None)?;
+        let writer = IndexWriter::begin(place, format, suffix, Replacing::Opened, anchor)?;
         let writer = if writer.previous().is_some() { writer } else { writer.go_on(suffix)? };
         let journals = writer.journals()?;
-        Ok(Gathering { writer, root, journals })
+        Ok(Gathering { writer, journals })
     }
 
     /// What the journals of this run name: the SHA-256 of the root's file.
@@ -63,51 +72,110 @@ impl Gathering {
             .ok_or_else(|| Error::internal("an index without a root"))
     }
 
-    /// All files that the index lists, and then those of the journals. An error is the last item.
-    pub fn recorded(&self) -> impl Iterator<Item = Result<RecordedFile, Error>> + use<> {
-        let listed = self.writer.previous().map(Index::entries).into_iter().flatten();
-        files_of(listed.chain(self.journals.entries()))
+    /// All files that the index lists, or journals in its place, in the index's order. One is left out if journals list
+    /// different ones at its path.
+    pub fn recorded(&self) -> RecordedFiles {
+        let merged = merge(self.listed(), self.journals.entries());
+        let known = merged.filter(|entry| !matches!(entry, Ok((_, Origin::Disputed))));
+        Box::new(files_of(known.map(|entry| entry.map(|(entry, _)| entry))))
     }
 
-    /// Merges all journals into the next generation, and removes them. Without journals, the generation stays. `report` gets
-    /// what the index lists otherwise than a journal.
+    /// Merges all journals into the next generation, and removes them. Without journals, the generation stays. `made`: the
+    /// outputs that the run has made. With the generation come those that no journal lists, or journals list differently: the
+    /// index does not list them.
     ///
     /// # Errors
-    /// As [`Gathering::begin`]; [`IndexFault::Overtaken`](crate::error::IndexFault::Overtaken) in a store.
-    pub fn finish(self, report: &dyn Fn(&Path, &Error)) -> Result<Option<IndexReport>, Error> {
-        let Gathering { writer, root, .. } = self;
-        let journals = writer.journals()?;
-        if journals.is_empty() {
-            return Ok(writer.keep()?.as_ref().map(report_of));
+    /// As [`Gathering::begin`]; [`IndexFault::Overtaken`].
+    pub fn finish(mut self, made: &[PathBuf]) -> Result<(Option<IndexReport>, Vec<PathBuf>), Error> {
+        let journals = self.writer.journals()?;
+        if journals.is_empty() && made.is_empty() {
+            return Ok((self.writer.keep()?.as_ref().map(report_of), Vec::new()));
         }
-        // A file that the index lists as another one stays as it was.
-        let with_kind = |entry: IndexEntry| {
-            let is_file = matches!(entry.kind, IndexKind::File(_));
-            (entry, is_file)
-        };
-        let entries = journals.entries().map(|entry| entry.map(with_kind));
-        let written = merge(writer, entries, true, &root, report)?.finish()?;
+        let mut made: Vec<Vec<u8>> = made.iter().map(|path| bytes_of(path)).collect();
+        made.sort_unstable_by(|one, other| split(one).cmp(&split(other)));
+        let mut made = made.into_iter().peekable();
+        let mut unlisted = Vec::new();
+        for entry in merge(self.listed(), journals.entries()) {
+            let (entry, origin) = entry?;
+            while let Some(path) = made.next_if(|path| split(path) < split(&entry.path)) {
+                unlisted.push(path_of(&path)?);
+            }
+            let is_made = made.next_if(|path| *path == entry.path).is_some();
+            let is_known = match origin {
+                Origin::Journal => true,
+                Origin::Index => !is_made,
+                Origin::Disputed => false,
+            };
+            if is_known {
+                self.writer.push(&entry)?;
+            } else {
+                // The next run looks at it.
+                unlisted.push(path_of(&entry.path)?);
+            }
+        }
+        for path in made {
+            unlisted.push(path_of(&path)?);
+        }
+        let written = self.writer.finish()?;
         journals.remove();
-        Ok(Some(report_of(&written)))
+        Ok((Some(report_of(&written)), unlisted))
+    }
+
+    /// What the generation lists that the run has found.
+    fn listed(&self) -> impl Iterator<Item = Result<IndexEntry, Error>> + use<> {
+        self.writer.previous().map(Index::entries).into_iter().flatten()
     }
 }
 
-/// All files that the index at `place` lists; `None` if there is no index. An error is the last item.
+/// Where an entry comes from.
+enum Origin {
+    Index,
+    Journal,
+    /// Journals that list different things at its path.
+    Disputed,
+}
+
+/// The entries of an index, and in their places those of journals.
+fn merge(
+    listed: impl Iterator<Item = Result<IndexEntry, Error>>,
+    journals: JournalEntries,
+) -> impl Iterator<Item = Result<(IndexEntry, Origin), Error>> {
+    let (mut listed, mut journals) = (listed.peekable(), journals.peekable());
+    std::iter::from_fn(move || {
+        let order = match (listed.peek(), journals.peek()) {
+            (Some(Ok(listed)), Some(Ok((made, _)))) => listed.order(made),
+            (Some(Err(_)), _) | (_, None) => Ordering::Less,
+            (_, Some(_)) => Ordering::Greater,
+        };
+        if order == Ordering::Less {
+            return listed.next().map(|entry| Ok((entry?, Origin::Index)));
+        }
+        if order == Ordering::Equal {
+            listed.next();
+        }
+        let made = journals.next()?;
+        let origin = |is_disputed| if is_disputed { Origin::Disputed } else { Origin::Journal };
+        Some(made.map(|(entry, is_disputed)| (entry, origin(is_disputed))))
+    })
+}
+
+/// The numbers of the index at `place`, and all files that it lists; `None` if there is no index. `anchor`: the file that
+/// remembers the newest generation; it is compared and renewed.
 ///
 /// # Errors
-/// [`Error::Index`] if it cannot be used; [`Error::Io`], [`Error::Store`].
+/// [`Error::Index`] if it cannot be used, or is missing and there is an anchor; [`Error::Io`], [`Error::Store`].
 pub fn list_recorded_files(
     place: IndexPlace<'_>,
     format: &Format,
-) -> Result<Option<impl Iterator<Item = Result<RecordedFile, Error>> + use<>>, Error> {
-    Ok(Index::open(place, format)?.map(|index| files_of(index.entries())))
-}
-
-fn root_of(place: IndexPlace<'_>) -> PathBuf {
-    match place {
-        IndexPlace::Folder(root) => root.to_owned(),
-        IndexPlace::Store(store) => store.address(""),
+    anchor: Option<&Path>,
+) -> Result<Option<(IndexReport, RecordedFiles)>, Error> {
+    let index = Index::open(place, format)?;
+    if let Some(anchor) = anchor.map(Anchor::read).transpose()? {
+        anchor.check(index.as_ref())?;
+        let index = index.as_ref().ok_or(IndexFault::Absent)?;
+        anchor.write(index.root(), index.digest())?;
     }
+    Ok(index.map(|index| (report_of(index.root()), Box::new(files_of(index.entries())) as RecordedFiles)))
 }
 
 fn files_of(
@@ -127,3 +195,6 @@ fn recorded(entry: IndexEntry) -> Result<Option<RecordedFile>, Error> {
         identity: file.identity,
     }))
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,17 +32,46 @@ pub(super) struct Written<'w> {
 }
 
 /// An entry, and whether it is a file that this run found and did not make.
-pub(super) type NewEntry = Result<(IndexEntry, bool), Error>;
+type NewEntry = Result<(IndexEntry, bool), Error>;
 
 /// Writes what the run has seen, in the index's order. `keeps`: what the index listed before stays in it, unless this run has
 /// replaced it.
 pub(super) fn write(
-    writer: IndexWriter,
+    mut writer: IndexWriter,
     entries: impl Iterator<Item = NewEntry>,
     keeps: bool,
     written: &Written<'_>,
 ) -> Result<Root, Error> {
-    let writer = merge(writer, entries, keeps, written.root, written.report)?;
+    let before = writer.previous().filter(|_| keeps).map(Index::entries);
+    let mut before = before.into_iter().flatten().peekable();
+    for entry in entries {
+        let (entry, is_found) = entry?;
+        let mut known = None;
+        let is_due = |listed: &Result<IndexEntry, Error>| {
+            listed.as_ref().map_or(true, |listed| listed.order(&entry) != Ordering::Greater)
+        };
+        while let Some(listed) = before.next_if(is_due) {
+            let listed = listed?;
+            if listed.path == entry.path {
+                known = Some(listed);
+            } else {
+                writer.push(&listed)?;
+            }
+        }
+        match known {
+            // This run found another file there than the index lists, which is for its owner to decide.
+            Some(listed) if is_found && !is_same_file(&listed, &entry) => {
+                let path = written.root.join(path_of(&entry.path)?);
+                let fault = Error::from(IndexFault::Replaced { by: None });
+                (written.report)(&path, &fault);
+                writer.push(&listed)?;
+            }
+            _ => writer.push(&entry)?,
+        }
+    }
+    for listed in before {
+        writer.push(&listed?)?;
+    }
     if written.outputs.is_some() && written.job.durable {
         written.sync_names()?;
     }
@@ -65,47 +94,6 @@ pub(super) fn write_journal(
         written.sync_names()?;
     }
     writer.finish()
-}
-
-/// Adds entries to what the index listed before. `root` is the encrypted tree.
-pub(super) fn merge(
-    mut writer: IndexWriter,
-    entries: impl Iterator<Item = NewEntry>,
-    keeps: bool,
-    root: &Path,
-    report: &dyn Fn(&Path, &Error),
-) -> Result<IndexWriter, Error> {
-    let before = writer.previous().filter(|_| keeps).map(Index::entries);
-    let mut before = before.into_iter().flatten().peekable();
-    for entry in entries {
-        let (entry, is_found) = entry?;
-        let mut known = None;
-        let is_due = |listed: &Result<IndexEntry, Error>| {
-            listed.as_ref().map_or(true, |listed| listed.order(&entry) != Ordering::Greater)
-        };
-        while let Some(listed) = before.next_if(is_due) {
-            let listed = listed?;
-            if listed.path == entry.path {
-                known = Some(listed);
-            } else {
-                writer.push(&listed)?;
-            }
-        }
-        match known {
-            // This run found another file there than the index lists, which is for its owner to decide.
-            Some(listed) if is_found && !is_same_file(&listed, &entry) => {
-                let path = root.join(path_of(&entry.path)?);
-                let fault = Error::from(IndexFault::Replaced { by: None });
-                report(&path, &fault);
-                writer.push(&listed)?;
-            }
-            _ => writer.push(&entry)?,
-        }
-    }
-    for listed in before {
-        writer.push(&listed?)?;
-    }
-    Ok(writer)
 }
 
 /// The entries of a tree's items.
