@@ -5,7 +5,7 @@
 
 `measure` takes: Ray's cost of a task that does nothing, as the driver gives it out; the rate of listing folders and a
 bucket; the time of an object of 4 KiB and the rate of large ones, both over loopback (versitygw); the size of a row of the
-manifest. `simulate` draws runs: tasks of the sizes that `cut` makes, nodes that fail, a store that takes as long as it
+index. `simulate` draws runs: tasks of the sizes that `cut` makes, nodes that fail, a store that takes as long as it
 is told to. Its only inputs that were not measured are named in the tables: a store's latency, prices, failure rates.
 """
 
@@ -53,7 +53,7 @@ def measure(versitygw):
             (plain / f"{number % 100}").mkdir(parents=True, exist_ok=True)
             (plain / f"{number % 100}" / f"{number:06}").write_bytes(noise[number : number + 4 * KB])
         start = time.perf_counter()
-        objects, _ = listed(plain, cl.Options())
+        objects, _, _ = listed(plain, cl.Options())
         told["folder_objects_per_second"] = OBJECTS / (time.perf_counter() - start)
         told["manifest_bytes_per_object"] = len(json.dumps(objects)) / OBJECTS
 
@@ -71,9 +71,9 @@ def measure(versitygw):
                 assert failures == [], failures[:1]
                 return time.perf_counter() - start, report
 
-            process("copy", os.fspath(plain), f"s3://{bucket}/plain", [tuple(each) for each in objects])
+            process("copy", os.fspath(plain), f"s3://{bucket}/plain", [each[:4] for each in objects])
             start = time.perf_counter()
-            there, _ = _native.list_objects(f"s3://{bucket}/plain", cl.Options())
+            there, _, _ = _native.list_objects(f"s3://{bucket}/plain", cl.Options())
             told["bucket_objects_per_second"] = OBJECTS / (time.perf_counter() - start)
             assert len(there) == OBJECTS
             seconds, summary = process("encrypt", f"s3://{bucket}/plain", f"s3://{bucket}/sealed", there)
@@ -83,9 +83,9 @@ def measure(versitygw):
             large.mkdir()
             for number in range(8):
                 (large / str(number)).write_bytes(noise * (64 * MB // len(noise)))
-            objects, _ = listed(large, cl.Options())
-            process("copy", os.fspath(large), f"s3://{bucket}/large", [tuple(each) for each in objects])
-            there, _ = _native.list_objects(f"s3://{bucket}/large", cl.Options())
+            objects, _, _ = listed(large, cl.Options())
+            process("copy", os.fspath(large), f"s3://{bucket}/large", [each[:4] for each in objects])
+            there, _, _ = _native.list_objects(f"s3://{bucket}/large", cl.Options())
             seconds, summary = process("encrypt", f"s3://{bucket}/large", f"s3://{bucket}/large-sealed", there)
             told["large_bytes_per_second"] = summary["bytes"] / seconds
 
@@ -170,7 +170,7 @@ def simulate(measured, objects, size, nodes, chunk_bytes, seed=1):
 
 
 def tables(measured):
-    print("| job | nodes | chunk | tasks | a task | Ray's part of it | listing | run | nodes lost, work lost | requests | manifest |")
+    print("| job | nodes | chunk | tasks | a task | Ray's part of it | listing | run | nodes lost, work lost | requests | index |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     for name, objects, size in (
         ("100 million x 10 KB", 100_000_000, 10 * KB),

@@ -1,6 +1,5 @@
-"""What the tests of scaling out share: trees, the manifest's word, and a hand that kills a worker."""
+"""What the tests of scaling out share: trees, what an index lists, and a hand that kills a worker."""
 
-import json
 import os
 import signal
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 import cipherloom as cl
 import pytest
 import stores  # type: ignore[import-not-found]
+from cipherloom import _native
 from cipherloom import ray as scale
 from cipherloom.ray._cluster import connected
 
@@ -61,20 +61,11 @@ def cluster(s3: Any, sky: Sky) -> Iterator[None]:
             yield
 
 
-def recorded(manifest: Path) -> tuple[dict[str, int], list[dict[str, object]]]:
-    """How often each object is recorded as done, and all rows, of a manifest's folder."""
-    done: dict[str, int] = {}
-    rows = []
-    for part in sorted(manifest.glob("*.jsonl")):
-        for line in part.read_text().splitlines():
-            row = json.loads(line)
-            rows.append(row)
-            if row["event"] == "task":
-                failed = {failure[0] for failure in row["failures"]}
-                for path, *_ in row["objects"]:
-                    if path not in failed:
-                        done[path] = done.get(path, 0) + 1
-    return done, rows
+def indexed(place: os.PathLike[str] | str, key: cl.Keyset) -> dict[str, int]:
+    """The files that the index of an encrypted tree lists, with their sizes."""
+    found = _native.list_recorded(place, key)
+    assert found is not None
+    return {path: size for path, _, size, *_ in found[1]}
 
 
 def write(root: Path, sizes: dict[str, int]) -> Path:

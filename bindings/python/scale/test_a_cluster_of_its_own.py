@@ -85,6 +85,6 @@ def test_keys_never_travel_in_clear(tmp_path: Path, key: cl.Keyset, monkeypatch:
     assert in_memory() <= before, "the private file is gone"
     assert not ray.is_initialized(), "the cluster has ended with the run"
     with pytest.raises(FileNotFoundError):
-        scale.verify(tmp_path / "out", scale.KeyFile(tmp_path / "missing"), manifest=tmp_path / "no")
+        scale.verify(tmp_path / "out", scale.KeyFile(tmp_path / "missing"))
     with pytest.raises(TypeError):
         scale.encrypt(source, tmp_path / "out", "key")  # type: ignore[arg-type]

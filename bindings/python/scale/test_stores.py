@@ -8,7 +8,7 @@ import os
 import random
 import urllib.parse
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import cipherloom as cl
 import pytest
@@ -16,7 +16,9 @@ import stores  # type: ignore[import-not-found]
 from cipherloom import _native
 from cipherloom._options import Request
 from cipherloom import ray as scale
-from conftest import Sky, a_worker_killed, recorded, write
+from cipherloom._report import Failure, IndexReport
+from cipherloom.ray._index import Index
+from conftest import Sky, a_worker_killed, indexed, write
 
 OBJECTS = int(os.environ.get("CIPHERLOOM_SCALE_OBJECTS", "20000"))
 STORM = min(3000, OBJECTS)
@@ -53,11 +55,19 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def process(operation: Any, source: str, destination: str, key: cl.Keyset | None) -> int:
+def age(s3: Any, bucket: str) -> None:
+    """Has all objects of a bucket be an hour old, for the store itself."""
+    for path in (s3.data / bucket).rglob("*"):
+        if path.is_file():
+            os.utime(path, (path.stat().st_mtime - 3600,) * 2)
+
+
+def process(
+    operation: Any, source: str, destination: str, key: cl.Keyset | None, if_exists: Literal["fail", "overwrite"] = "fail"
+) -> int:  # fmt: skip
     """With the package's own client, in this process; gives how many files."""
-    request = Request(
-        operation=operation, source=source, destination=destination, key=key, options=cl.Options(threads=2)
-    )  # fmt: skip
+    options = cl.Options(threads=2, if_exists=if_exists)
+    request = Request(operation=operation, source=source, destination=destination, key=key, options=options)
     report, failures = _native.process(request)
     assert failures == []
     return int(report["files"])
@@ -72,6 +82,7 @@ def test_each_object_exactly_once(
     # This process goes past what stands between the cluster and the store.
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{s3.port}")
     assert process("copy", os.fspath(plain), source, None) == OBJECTS
+    age(s3, bucket)
     monkeypatch.setattr(sky, "weather", weather)
     with a_worker_killed("encrypt", after=0.3) as killed:
         report = scale.encrypt(source, sealed, key_file, chunk_bytes=OBJECTS * (64 << 10) // 10, threads=1)
@@ -81,14 +92,11 @@ def test_each_object_exactly_once(
     assert weather.refused > 0 and report.failed == 0
     assert report.files + report.skipped == OBJECTS
 
-    # The manifest says of each object once that it is done, and no object is there twice or half.
-    records = tmp_path / "records"
-    process("copy", f"{sealed}.manifest", os.fspath(records), None)
-    done, rows = recorded(records)
+    # The index lists each object, and no object is there twice or half.
     expected = {f"{number % 100:02}/{number:06}" for number in range(OBJECTS)}
-    assert set(done) == expected and set(done.values()) == {1}
-    assert [row["event"] for row in rows].count("end") == 1
-    assert set(s3.objects(bucket, "sealed")) == expected
+    assert indexed(sealed, key).keys() == expected
+    assert {name for name in s3.objects(bucket, "sealed") if not name.startswith(".cipherloom/")} == expected
+    assert not any("/journals/" in name for name in s3.objects(bucket, "sealed"))
 
     # A second run does nothing, in seconds.
     before = s3.objects(bucket, "sealed")
@@ -104,35 +112,78 @@ def test_each_object_exactly_once(
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_bucket_keeps_a_manifest_of_tables(s3: Any, tmp_path: Path, key_file: scale.KeyFile) -> None:
+def test_a_whole_bucket_and_a_folder(s3: Any, tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
     bucket = s3.bucket()
-    write(tmp_path / "in", {f"{number}": number for number in range(20)})
-    sealed = f"s3://{bucket}/sealed"
-    assert scale.encrypt(tmp_path / "in", sealed, key_file, manifest_format="parquet").files == 20
-    assert [os.path.splitext(name)[1] for name in s3.objects(bucket, "sealed.manifest")] == [".parquet"]
-    assert scale.encrypt(tmp_path / "in", sealed, key_file).recorded == 20
-    assert scale.verify(sealed, key_file).files == 20
-    (s3.data / bucket / "sealed" / "7").unlink()
-    with pytest.raises(cl.TreeFailed, match="1 of 20 failed: 7: the manifest says that it was made"):
-        scale.verify(sealed, key_file)
+    write(tmp_path / "in", {"a": 1, "b/c": 2})
+    assert scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file).files == 2
+    assert scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file).recorded == 2
+    assert scale.verify(f"s3://{bucket}/", key_file).files == 2
+    # From a bucket to a folder.
+    plain = s3.bucket()
+    assert process("copy", os.fspath(tmp_path / "in"), f"s3://{plain}", None) == 2
+    age(s3, plain)
+    assert scale.encrypt(f"s3://{plain}", tmp_path / "out", key_file).files == 2
+    assert scale.encrypt(f"s3://{plain}", tmp_path / "out", key_file).recorded == 2
+    assert indexed(tmp_path / "out", key) == {"a": 1, "b/c": 2}
+    assert scale.verify(f"file://{tmp_path / 'out'}", key_file).files == 2
+    (s3.data / bucket / "a").unlink()
+    with pytest.raises(cl.TreeFailed, match="1 of 2 failed: a: missing"):
+        scale.verify(f"s3://{bucket}", key_file)
 
 
 @pytest.mark.usefixtures("cluster")
-def test_where_no_manifest_can_be_or_is_beside(s3: Any, tmp_path: Path, key_file: scale.KeyFile) -> None:
+def test_an_object_that_is_replaced_in_the_same_second(
+    s3: Any, tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile
+) -> None:
     bucket = s3.bucket()
-    write(tmp_path / "in", {"a": 1, "b/c": 2})
-    with pytest.raises(cl.InvalidRequest, match="manifest="):
-        scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file)
-    assert scale.encrypt(tmp_path / "in", f"s3://{bucket}", key_file, manifest=tmp_path / "made").files == 2
-    assert scale.verify(f"s3://{bucket}/", key_file).files == 2
-    assert scale.verify(f"s3://{bucket}", key_file, manifest=tmp_path / "verified").files == 2
-    (s3.data / bucket / "a").unlink()
-    # A folder without one, by its other name.
-    scale.encrypt(tmp_path / "in", tmp_path / "out", key_file, manifest=tmp_path / "elsewhere")
-    assert scale.verify(f"file://{tmp_path / 'out'}", key_file).files == 2
-    # What was verified before is expected.
-    with pytest.raises(cl.TreeFailed, match="failed: a: the manifest says"):
-        scale.verify(f"s3://{bucket}", key_file, manifest=tmp_path / "verified")
+    source, out = f"s3://{bucket}/in", f"s3://{bucket}/out"
+    write(tmp_path / "first", {"a": 100, "b": 100})
+    assert process("copy", os.fspath(tmp_path / "first"), source, None) == 2
+    age(s3, bucket)
+    placed = s3.data / bucket / "in" / "a"
+    os.utime(placed)
+    written = placed.stat().st_mtime_ns
+    assert scale.encrypt(source, out, key_file).files == 2
+    assert scale.encrypt(source, out, key_file).recorded == 1, "of the other one, another version may have the same time"
+    # Another version of the same length and time.
+    write(tmp_path / "second", {"a": 100})
+    assert process("copy", os.fspath(tmp_path / "second"), source, None, "overwrite") == 1
+    os.utime(placed, ns=(written, written))
+    report = scale.encrypt(source, out, key_file, check=False)
+    assert report.recorded == 1
+    assert [(str(failure.path), failure.error) for failure in report.failures] == [("a", "FileExistsError")]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_of_two_runs_at_once_one_is_overtaken(
+    s3: Any, tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = f"s3://{s3.bucket()}/out"
+    one, other = write(tmp_path / "one", {"a": 100}), write(tmp_path / "other", {"b": 100})
+    finish = Index.finish
+
+    def meanwhile(self: Index, found: list[Failure], missing: int) -> IndexReport | None:
+        monkeypatch.setattr(Index, "finish", finish)
+        assert scale.encrypt(other, out, key_file).files == 1
+        return finish(self, found, missing)
+
+    monkeypatch.setattr(Index, "finish", meanwhile)
+    report = scale.encrypt(one, out, key_file, check=False)
+    assert (report.files, report.index, len(report.failures)) == (1, None, 1)
+    assert "another run has written" in report.failures[0].reason and report.failures[0].hint is not None
+    # The other run has listed what the journals said.
+    assert indexed(out, key).keys() == {"a", "b"}
+    assert scale.encrypt(one, out, key_file).recorded == 1
+
+
+@pytest.mark.usefixtures("cluster")
+def test_no_object_is_left_out_for_its_name(s3: Any, tmp_path: Path, key_file: scale.KeyFile) -> None:
+    bucket = s3.bucket()
+    write(s3.data / bucket, {"all/one": 1, "all/old/.cipherloom/index/root": 1})
+    with pytest.raises(cl.InvalidRequest, match="reserved for indexes"):
+        scale.encrypt(f"s3://{bucket}/all", tmp_path / "out", key_file)
+    assert not (tmp_path / "out").exists()
+    assert scale.encrypt(f"s3://{bucket}/all", tmp_path / "out", key_file, exclude=".cipherloom").files == 1
 
 
 def lists_below(request: Any, prefix: str) -> bool:
@@ -152,11 +203,6 @@ def test_verification_where_some_may_not_be_listed(
     def weather(prefix: str) -> Any:
         return lambda request: stores.refuse(403, "AccessDenied") if lists_below(request, prefix) else None
 
-    # Credentials for the objects alone: they are verified, and the rest is told.
-    monkeypatch.setattr(sky, "weather", weather("sealed.manifest"))
-    with pytest.warns(UserWarning, match=r"sealed\.manifest: cannot read this manifest"):
-        assert scale.verify(sealed, key_file).files == 3
-    assert scale.verify(sealed, key_file, manifest=tmp_path / "verified").files == 3
     # What may be there, and could not be listed, is not called gone.
     monkeypatch.setattr(sky, "weather", weather("sealed/b/"))
     report = scale.verify(sealed, key_file, check=False)

@@ -62,7 +62,7 @@ impl From<&Error> for Trouble {
             (Error::Stopped, _) => Class::Interrupt,
             (Error::Random(_) | Error::Internal { .. }, _) => Class::Internal,
             (Error::Io { source, .. }, _) => Class::System(source.raw_os_error()),
-            (Error::OutputExists, _) => Class::System(Some(EXISTS)),
+            (Error::OutputExists | Error::OutputConflict { .. }, _) => Class::System(Some(EXISTS)),
             (Error::NothingThere | Error::Index(IndexFault::Missing), _) => Class::System(Some(MISSING)),
             (Error::Index(IndexFault::Extra { of: None }), _) => Class::System(Some(EXISTS)),
             (_, ErrorKind::Authentication) => Class::Tag,

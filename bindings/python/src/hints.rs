@@ -67,6 +67,8 @@ fn hint_for_index(fault: &IndexFault) -> Option<Hint> {
              makes a new one of the files"
         }
         IndexFault::Damaged(_) => "index_tree with replace=True makes a new one of the files",
+        IndexFault::Journal(_) => "remove it: the run then looks at each output that it may list",
+        IndexFault::Overtaken => "repeat the run when the other one has ended",
         IndexFault::NotAFile => "something else than cipherloom put it there: look at it, and remove it",
         IndexFault::InUse => "wait until the other run has ended",
         IndexFault::Reserved { .. } => {

@@ -3,7 +3,7 @@
 use crate::age::Keys;
 use crate::errors::{InvalidRequest, OrRaise};
 use crate::plain::plain;
-use crate::request::{IndexOptions, Request};
+use crate::request::{IndexOptions, Listed, Request};
 use crate::tree;
 use cipherloom::Error;
 use cipherloom::error::IndexFault;
@@ -14,7 +14,7 @@ use cipherloom::report::ListedEntry;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Lists the source of a run, and says how it uses the index. With it comes the suffix of files that the index names.
 pub(crate) fn list_source(
@@ -67,6 +67,23 @@ pub(crate) fn list_source(
         }
     }
     Ok((tree, index, None))
+}
+
+/// How a run over a share of the source's objects, on one machine of several, uses the index.
+pub(crate) fn of_share(request: &Request, objects: &[Listed]) -> PyResult<Option<IndexUse>> {
+    let Some(IndexOptions { use_as, root, expected, .. }) = &request.index else { return Ok(None) };
+    Ok(Some(match (use_as.as_str(), root) {
+        ("journal", Some(root)) => IndexUse { journal: Some(*root), ..IndexUse::new(IndexMode::Update) },
+        ("expect", None) => {
+            let known = objects.iter().zip(expected);
+            let known = known.filter_map(|((path, ..), identity)| Some((PathBuf::from(path), (*identity)?)));
+            let expected = Some(Arc::new(known.collect()));
+            IndexUse { expected, ..IndexUse::new(IndexMode::Check { quick: false }) }
+        }
+        (other, _) => {
+            return Err(InvalidRequest::new_err(format!("no share's use of an index is called {other:?}")));
+        }
+    }))
 }
 
 /// What an index lists, one entry after the other.

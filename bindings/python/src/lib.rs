@@ -19,6 +19,7 @@ mod buffer;
 mod envelope;
 mod errors;
 mod fresh;
+mod gathering;
 mod hazmat;
 mod hints;
 mod index;
@@ -43,6 +44,8 @@ mod native {
     #[pymodule_export]
     use crate::envelope::{open_keyset, seal_keyset};
     #[pymodule_export]
+    use crate::gathering::{Gathering, RecordedFiles, list_recorded};
+    #[pymodule_export]
     use crate::hazmat::{aes_cbc_decrypt, aes_cbc_encrypt_many, aes_ctr};
     #[pymodule_export]
     use crate::index::{IndexEntries, list_entries};
@@ -51,7 +54,7 @@ mod native {
     #[pymodule_export]
     use crate::lcp::{lcp_check, lcp_decrypt, lcp_encrypt, lcp_inspect, lcp_license};
     #[pymodule_export]
-    use crate::request::{is_address, list_objects, plan, process, without_scheme};
+    use crate::request::{is_address, is_reserved, list_objects, plan, process, without_scheme};
     #[pymodule_export]
     use crate::streaming::StreamingAead;
     #[pymodule_export]

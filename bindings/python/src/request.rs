@@ -18,8 +18,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// An object (or file) of a listing: its path below the source, its size in bytes, its version (a store's ETag; size and time
-/// of a file).
-pub(crate) type Listed = (OsString, u64, Option<String>);
+/// of a file), and when it was last changed, in seconds and nanoseconds since 1970.
+pub(crate) type Listed = (OsString, u64, Option<String>, Option<(i64, u32)>);
 
 /// The numbers of a run's report, and its failures.
 pub(crate) type Ran<'py> = (Bound<'py, PyAny>, Vec<Failure>);
@@ -66,7 +66,7 @@ pub(crate) struct Options {
 /// Python's `IndexOptions`.
 #[derive(FromPyObject)]
 pub(crate) struct IndexOptions {
-    /// "update", "rebuild" or "compare".
+    /// "update", "rebuild", "compare"; with `objects`, "journal" or "expect".
     pub(crate) use_as: String,
     pub(crate) anchor: Option<PathBuf>,
     pub(crate) quick: bool,
@@ -74,6 +74,10 @@ pub(crate) struct IndexOptions {
     pub(crate) skip_unopened: bool,
     pub(crate) only: Vec<String>,
     pub(crate) hide_names: bool,
+    /// The root that a journal is to follow.
+    pub(crate) root: Option<[u8; 32]>,
+    /// By object, the stream that the index lists there.
+    pub(crate) expected: Vec<Option<[u8; 16]>>,
 }
 
 /// Whether this is the address of a place in a store (`s3://bucket/prefix`), and no path.
@@ -109,7 +113,7 @@ pub(crate) fn process(py: Python<'_>, request: Request) -> PyResult<Ran<'_>> {
         (Location::Path(source), None | Some(Location::Path(_))) => {
             tree::process(py, &request, source, destination.as_ref())
         }
-        _ if request.index.is_some() => {
+        _ if request.index.is_some() && request.objects.is_none() => {
             let fault = IndexFault::Unsupported("folders as source and destination");
             Err(Error::from(fault)).or_raise(Some(request.about()))
         }
@@ -117,18 +121,23 @@ pub(crate) fn process(py: Python<'_>, request: Request) -> PyResult<Ran<'_>> {
     }
 }
 
-/// Lists what there is at a path or address, and what could not be listed.
+/// What there is at a place, what could not be listed, and how much was passed over because its name is reserved for indexes.
+pub(crate) type Listing = (Vec<Listed>, Vec<Failure>, u64);
+
+/// Lists what there is at a path or address.
 #[pyfunction]
-pub(crate) fn list_objects(
-    py: Python<'_>,
-    source: PathBuf,
-    options: Options,
-) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+pub(crate) fn list_objects(py: Python<'_>, source: PathBuf, options: Options) -> PyResult<Listing> {
     let (source, selection) = (locate(source)?, options.selection()?);
     match source.path() {
         Some(path) => tree::list_objects(py, path, &selection),
         None => stores::list_objects(py, &source.to_path(), selection),
     }
+}
+
+/// Whether an entry of this name would be in the place of an index.
+#[pyfunction]
+pub(crate) fn is_reserved(name: OsString) -> bool {
+    cipherloom::internal::is_reserved(&name)
 }
 
 /// Plans the encryption of what there is at a path or address, with keys of this template. Returns whether this is a plan

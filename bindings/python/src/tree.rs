@@ -4,8 +4,8 @@ use crate::errors::{self, OrRaise};
 use crate::index;
 use crate::machine;
 use crate::plain::plain;
-use crate::request::{Listed, Ran, Request};
-use crate::watch::{Failure, Watch};
+use crate::request::{Listing, Ran, Request};
+use crate::watch::Watch;
 use cipherloom::internal::location::{Location, SourceKind};
 use cipherloom::internal::{Entry, Job, Selection, Tree, Work, check};
 use cipherloom::key::{Keyset, Template};
@@ -27,8 +27,9 @@ pub(crate) fn process<'py>(
         None => index::list_source(py, request, source)?,
         Some(objects) => {
             let files: Vec<PathBuf> = objects.iter().map(|(path, ..)| path.into()).collect();
+            let index = index::of_share(request, objects)?;
             let tree = listed(py, source, |watch| Tree::named(source, &files, &|| watch.is_stopped()))?;
-            (tree, None, None)
+            (tree, index, None)
         }
     };
     let job = request.job(SourceKind::from(&tree), destination)?;
@@ -40,20 +41,20 @@ pub(crate) fn process<'py>(
     })
 }
 
-/// Lists the files below a folder, or the one file, and tells what could not be listed.
-pub(crate) fn list_objects(
-    py: Python<'_>,
-    source: &Path,
-    selection: &Selection,
-) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+/// Lists the files below a folder, or the one file.
+pub(crate) fn list_objects(py: Python<'_>, source: &Path, selection: &Selection) -> PyResult<Listing> {
     let tree = list(py, source, selection)?;
     let version = |entry: Entry<'_>| {
         let since = entry.attributes().modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         format!("{:x}-{:x}", entry.size(), since.map_or(0, |since| since.as_nanos()))
     };
     let path = |entry: Entry<'_>| tree.relative_path(entry).into_os_string();
-    let files = tree.entries.iter().map(|entry| (path(entry), entry.size(), Some(version(entry))));
-    Ok((files.collect(), errors::unlisted(&tree.unlisted)))
+    let file = |entry: Entry<'_>| {
+        let (version, modified) = (version(entry), entry.attributes().moment());
+        (path(entry), entry.size(), Some(version), modified)
+    };
+    let files = tree.entries.iter().map(file);
+    Ok((files.collect(), errors::unlisted(&tree.unlisted), tree.passed_over.index))
 }
 
 /// Plans the encryption of a tree with keys of this template. Returns the description.

@@ -1,15 +1,17 @@
 """What holds in every kind of store. The tests of each kind hand in a place of theirs (``az://box/prefix``)."""
 
+from __future__ import annotations
+
 import errno
+import os
 from contextlib import contextmanager
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import cipherloom as cl
 import pytest
-from cipherloom.ray._listing import Listed
-from cipherloom.ray._manifest import Manifest
-from cipherloom.ray._work import Receipt
+from cipherloom import _native
+from cipherloom._options import IndexOptions, Request
 from conftest import SIZES, files
 
 
@@ -44,25 +46,45 @@ def there_and_back(home: str, tree: Path, tmp_path: Path, key: cl.Keyset) -> Non
     assert files(tmp_path / "back") == files(tree)
 
 
-def a_manifest_is_kept(home: str, missing: str) -> None:
-    """Records that are not there yet are none; those that cannot be had are an error. ``missing``: in no bucket."""
-    about = {"operation": "encrypt", "source": "in", "key": 1, "suffix": "", "bind_path": False}
-    share = [Listed("a/one", 1, "version"), Listed("two", 2, None)]
-    receipt = Receipt("node", 1, 0.5, 1, 0, 1, 50, [("two", "refused", "OSError", None)])
-    place = f"{home}/sealed.manifest"
-    for _ in range(2):
-        with Manifest(place, about) as manifest:
-            done = manifest.done()
-            manifest.begin(2, 3)
-            manifest.task(1, 1, share, receipt)
-            manifest.end({"files": 1})
-    assert done == {"a/one": (1, "version")}
-    with Manifest(place, about) as manifest:
-        assert manifest.made() == {"a/one"}
+def an_index_is_gathered(home: str, missing: str, tree: Path, key: cl.Keyset) -> None:
+    """Of what shares have made, as on a cluster. ``missing``: in no bucket."""
+    sealed = f"{home}/gathered"
+    objects, _, _ = _native.list_objects(tree, cl.Options())
+
+    def encrypt(index: _native.Gathering, share: list[_native.Listed]) -> tuple[int, int]:
+        request = Request(
+            operation="encrypt", source=os.fspath(tree), destination=sealed, key=key, objects=share,
+            options=cl.Options(if_exists="skip"), index=IndexOptions(use_as="journal", root=index.root()),
+        )  # fmt: skip
+        numbers, failed = _native.process(request)
+        assert failed == []
+        return numbers["files"], numbers["skipped"]
+
+    assert _native.list_recorded(sealed, key) is None
+    killed = _native.Gathering(sealed, key, "")
+    assert encrypt(killed, objects[:2]) == (2, 0)
+    killed.close()
+    index = _native.Gathering(sealed, key, "")
+    assert {path for path, *_ in index.recorded()} == {path for path, *_ in objects[:2]}
+    # Outputs that no journal lists are recognised.
+    assert encrypt(index, objects) == (len(objects) - 2, 2)
+    numbers, unlisted = index.finish([path for path, *_ in objects])
+    assert unlisted == [] and numbers is not None and numbers["generation"] == 2
+    found = _native.list_recorded(sealed, key)
+    assert found is not None and found[0] == numbers
+    assert {(path, size) for path, _, size, *_ in found[1]} == {each[:2] for each in objects}
+    again = _native.Gathering(sealed, key, "")
+    assert again.finish([]) == (numbers, [])
+    # Of two runs at once the second one to end fails.
+    first, second = _native.Gathering(sealed, key, ""), _native.Gathering(sealed, key, "")
+    assert encrypt(first, objects[:1]) == (0, 1)
+    assert first.finish([])[1] == []
+    with pytest.raises(OSError, match="another run has written the tree's index meanwhile"):
+        second.finish([objects[0][0]])
 
     with pytest.raises(FileNotFoundError, match="nothing is there") as nothing:
         cl.plan(f"{home}/mistyped")
     assert (nothing.value.errno, nothing.value.filename) == (errno.ENOENT, f"{home}/mistyped")
-    with pytest.raises(OSError, match="no such (bucket|container)") as refused, Manifest(missing, about) as manifest:
-        manifest.done()
+    with pytest.raises(OSError, match="no such (bucket|container)") as refused:
+        _native.Gathering(missing, key, "")
     assert not isinstance(refused.value, FileNotFoundError)

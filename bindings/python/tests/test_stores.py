@@ -15,7 +15,7 @@ import cipherloom as cl
 import pytest
 import stores  # type: ignore[import-not-found]
 from conftest import SIZES
-from store_checks import a_manifest_is_kept, reachable, there_and_back
+from store_checks import an_index_is_gathered, reachable, there_and_back
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def test_there_and_back(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset) -> 
         cl.encrypt_tree(tree, f"s3://{bucket}/sealed", key, allow_mixed_keys=True)
 
 
-def test_a_manifest_is_kept(s3: Any) -> None:
-    a_manifest_is_kept(f"s3://{s3.bucket()}", "s3://no-such-bucket/sealed.manifest")
+def test_an_index_is_gathered(s3: Any, tree: Path, key: cl.Keyset) -> None:
+    an_index_is_gathered(f"s3://{s3.bucket()}", "s3://no-such-bucket/sealed", tree, key)
 
 
 def test_one_object_by_name(s3: Any, tree: Path, tmp_path: Path, key: cl.Keyset) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import cipherloom as cl
 import pytest
 import stores  # type: ignore[import-not-found]
-from store_checks import a_manifest_is_kept, reachable, there_and_back
+from store_checks import an_index_is_gathered, reachable, there_and_back
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -20,5 +20,5 @@ def test_there_and_back(tree: Path, tmp_path: Path, key: cl.Keyset) -> None:
     there_and_back("az://box/books", tree, tmp_path, key)
 
 
-def test_a_manifest_is_kept() -> None:
-    a_manifest_is_kept("az://box/records", "az://missing/sealed.manifest")
+def test_an_index_is_gathered(tree: Path, key: cl.Keyset) -> None:
+    an_index_is_gathered("az://box/records", "az://missing/sealed", tree, key)

@@ -9,7 +9,7 @@ import cipherloom as cl
 import gcs  # type: ignore[import-not-found]
 import pytest
 from conftest import SIZES
-from store_checks import a_manifest_is_kept, reachable, there_and_back
+from store_checks import an_index_is_gathered, reachable, there_and_back
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -25,5 +25,5 @@ def test_there_and_back(google: Any, tree: Path, tmp_path: Path, key: cl.Keyset)
     assert google.names("books/sealed/") == sorted(f"books/sealed/{name}" for name in SIZES) and not google.uploads
 
 
-def test_a_manifest_is_kept() -> None:
-    a_manifest_is_kept("gs://box/records", "gs://missing/sealed.manifest")
+def test_an_index_is_gathered(tree: Path, key: cl.Keyset) -> None:
+    an_index_is_gathered("gs://box/records", "gs://missing/sealed", tree, key)

@@ -73,11 +73,12 @@ pub mod internal {
         rewrite_root,
     };
     pub use crate::pipeline::{
-        Ended, Entries, Expectations, IndexMode, IndexUse, Indexing, Job, ListedStream, Pieces, Seen,
-        StoredItem, StreamEnds, SyncOptions, SyncStore, Tally, Work, Workspace, check, find_damaged_copies,
-        find_other_key_by, is_in_place, list_index, list_indexed_files, refuse_other_names, replace_key_file,
-        reveal, run, select_indexed_files, state_mark, sync, sync_to_store, translate_stream,
-        translate_to_file, write_key_file,
+        Ended, Entries, Expectations, Gathering, IndexMode, IndexUse, Indexing, Job, ListedStream, Pieces,
+        RecordedFile, RecordedFiles, Seen, StoredItem, StreamEnds, SyncOptions, SyncStore, Tally, Work,
+        Workspace, check, find_damaged_copies, find_other_key_by, is_in_place, list_index,
+        list_indexed_files, list_recorded_files, refuse_other_names, replace_key_file, reveal, run,
+        select_indexed_files, state_mark, sync, sync_to_store, translate_stream, translate_to_file,
+        version_mark, write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, EntryList, Link, PassedOver, Selection, Shard, Tree, Unlisted,

@@ -17,7 +17,7 @@ use cipherloom::{
     internal::{IndexStore, engine::lock},
 };
 use object_store::list::PaginatedListOptions;
-use object_store::{GetOptions, GetResult, ObjectMeta};
+use object_store::{GetOptions, GetResult, ObjectMeta, ObjectStoreExt};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -146,6 +146,30 @@ impl IndexStore for BucketIndex {
         match runtime()?.block_on(self.put(path, bytes, condition, generation)) {
             Err(Error::SourceChanged | Error::OutputExists) => Err(IndexFault::Overtaken.into()),
             ended => ended,
+        }
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        let below = format!("{}/", self.bucket.key(folder)?);
+        let (mut paths, mut token) = (Vec::new(), None);
+        loop {
+            let options = PaginatedListOptions { page_token: token, ..PaginatedListOptions::default() };
+            let listed = runtime()?.block_on(pages::list(&self.bucket, Some(&below), options));
+            // A key that is no path is none of an index.
+            let (page, _) = listed.map_err(|refusal| refusal.of("list the index"))?;
+            paths.extend(page.result.objects.iter().filter_map(|meta| self.bucket.relative(&meta.location)));
+            token = page.page_token;
+            if token.is_none() {
+                return Ok(paths);
+            }
+        }
+    }
+
+    fn remove(&self, path: &str) -> Result<(), Error> {
+        let key = self.bucket.key(path)?;
+        match runtime()?.block_on(ask(self.bucket.store.delete(&key))) {
+            Err(refusal) if !refusal.is_missing() => Err(refusal.of("remove the object")),
+            _ => Ok(()),
         }
     }
 }

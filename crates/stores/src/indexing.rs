@@ -8,10 +8,10 @@
 //! encrypt           nothing of what the run writes; of an output that it skips, as `index`
 //! ```
 
-use crate::existing;
 use crate::faults::ask;
 use crate::inventory::{Inventory, Listing, Object, address};
 use crate::job::{StoreJob, bound_path, output_path};
+use crate::journal::find_stored;
 use crate::pages::Found;
 use crate::place::{Kind, Place};
 use crate::run::{Context, TaskEvent};
@@ -31,6 +31,7 @@ use object_store::ObjectStoreExt;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Up to this size, all of an object is read where its beginning and end are wanted: one request instead of two.
 const SHORT: u64 = 16 << 10;
@@ -67,6 +68,14 @@ impl StoreJob {
     ) -> Result<(StoreJob, Inventory), Error> {
         let mut job = self.clone();
         let Some(index) = &mut job.job.index else { return Ok((job, inventory.clone())) };
+        if index.expected.is_some() {
+            // Of the files that the caller knows.
+            return Ok((job, inventory.with_tree(false, observer)?));
+        }
+        if index.journal.is_some() {
+            index.store = job.destination.as_ref().and_then(Place::index);
+            return Ok((job, inventory.with_tree(true, observer)?));
+        }
         let place = match index.mode {
             IndexMode::Update => job.destination.as_ref(),
             IndexMode::Rebuild { .. } | IndexMode::Check { .. } => Some(inventory.place()),
@@ -83,14 +92,14 @@ impl StoreJob {
             return Ok((job, inventory.clone()));
         }
         index.store = place.index();
-        let inventory = inventory.with_tree(observer)?;
+        let inventory = inventory.with_tree(false, observer)?;
         Ok((job, inventory))
     }
 }
 
 impl Inventory {
-    /// All that is at the place, as a tree of entries.
-    fn with_tree(&self, observer: &dyn Observer) -> Result<Inventory, Error> {
+    /// All that is at the place, as a tree of entries. `is_timed`: with the times at which objects were written.
+    fn with_tree(&self, is_timed: bool, observer: &dyn Observer) -> Result<Inventory, Error> {
         let mut listing = Listing::default();
         match &self.pages {
             None if self.listing.tree.is_some() => return Ok(self.clone()),
@@ -105,7 +114,7 @@ impl Inventory {
             }
         }
         listing.passed_over = self.passed_over();
-        listing.tree = Some(Arc::new(tree(&self.place, &mut listing)?));
+        listing.tree = Some(Arc::new(tree(&self.place, &mut listing, is_timed)?));
         Ok(Inventory::known(self.place.clone(), listing))
     }
 
@@ -131,7 +140,7 @@ impl Inventory {
                 }
             }))?;
             let mut listing = Listing { objects, unlisted, ..Listing::default() };
-            listing.tree = Some(Arc::new(tree(&self.place, &mut listing)?));
+            listing.tree = Some(Arc::new(tree(&self.place, &mut listing, false)?));
             return Ok(Inventory::known(self.place.clone(), listing));
         }
         let look = |file: String| async move {
@@ -226,8 +235,8 @@ impl<'r> IndexRun<'r> {
     }
 }
 
-/// The objects as the entries of a tree, in the same order.
-fn tree(place: &Place, listing: &mut Listing) -> Result<Tree, Error> {
+/// The objects as the entries of a tree, in the same order. `is_timed`: with the times at which they were written.
+fn tree(place: &Place, listing: &mut Listing, is_timed: bool) -> Result<Tree, Error> {
     let (file, folder) = (Attributes::of_object(false)?, Attributes::of_object(true)?);
     let mut known = HashMap::from([(String::new(), 0)]);
     let mut tree = Tree {
@@ -253,8 +262,15 @@ fn tree(place: &Place, listing: &mut Listing) -> Result<Tree, Error> {
             }
         }
         let directory = known[parent];
+        let attributes = match object.written.filter(|_| is_timed).and_then(|seconds| seconds.try_into().ok())
+        {
+            Some(seconds) => {
+                Attributes::new(file.permissions.clone(), Some(UNIX_EPOCH + Duration::from_secs(seconds)))
+            }
+            None => file.clone(),
+        };
         object.entry = u32::try_from(tree.entries.len()).ok();
-        tree.entries.push(directory, name.as_ref(), object.size, &file);
+        tree.entries.push(directory, name.as_ref(), object.size, &attributes);
     }
     Ok(tree)
 }
@@ -323,23 +339,22 @@ impl Context {
         Ok(())
     }
 
-    /// An output that an earlier run made, if a key opens it.
+    /// An output that an earlier run made, if a key opens it; where a journal is written, if it was made of this version of the
+    /// source.
     async fn find_output(&self, object: &Object, bound: &[u8]) -> Result<Seen, Error> {
-        let Some(place @ Place(Kind::Bucket { bucket, .. })) = &self.destination else {
-            return Err(Error::NeitherFileNorFolder);
-        };
+        let Some(place) = &self.destination else { return Err(Error::NeitherFileNorFolder) };
         let path = output_path(&self.job, &object.path)?;
-        let found = existing::look(bucket, &bucket.key(&path)?).await?;
-        let stored = found.ok_or(Error::SourceChanged)?.stored;
-        let output = Object::new(path, stored.size, stored.e_tag);
-        let outputs = Inventory::of_objects(place.clone(), Vec::new());
+        let (output, outputs) = find_stored(place, path).await?;
         let attributes = match &self.inventory.listing.tree {
             Some(tree) => tree.entries.get(entry_of(object)?).attributes(),
             None => Attributes::of_object(false)?,
         };
-        let opened = self.open(&outputs, &output, bound, Some(attributes)).await;
+        let found = match self.is_journaled() {
+            true => self.recognise(&outputs, &output, bound, object).await,
+            false => self.open(&outputs, &output, bound, Some(attributes)).await.map(|(seen, _)| seen),
+        };
         // It is the output that is not as it should be.
-        opened.map(|(seen, _)| seen).map_err(|error| error.at(&address(place, &output.path)))
+        found.map_err(|error| error.at(&address(place, &output.path)))
     }
 
     /// Finds the key that opens an object's first segment. With the stream comes how many bytes of plaintext it has.

@@ -215,13 +215,15 @@ pub struct Object {
     pub e_tag: Option<String>,
     /// Its place in the tree, if it is a file.
     pub(crate) entry: Option<u32>,
+    /// When it was written, in seconds since 1970 by the store's clock, if that was listed.
+    pub written: Option<i64>,
 }
 
 impl Object {
     /// An object that was listed before, perhaps by another process.
     #[must_use]
     pub fn new(path: String, size: u64, e_tag: Option<String>) -> Object {
-        Object { path, size, e_tag, entry: None }
+        Object { path, size, e_tag, entry: None, written: None }
     }
 }
 

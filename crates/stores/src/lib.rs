@@ -58,6 +58,7 @@ mod faults;
 mod indexing;
 mod inventory;
 mod job;
+mod journal;
 mod names;
 mod object;
 mod other_key;

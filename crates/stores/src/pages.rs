@@ -226,7 +226,9 @@ impl Pages {
         }
         self.counts.objects.fetch_add(1, Ordering::Relaxed);
         self.counts.bytes.fetch_add(meta.size, Ordering::Relaxed);
-        found.send(Found::Object(Object::new(path, meta.size, meta.e_tag))).await.map_err(|_| Unwanted)
+        let written = Some(meta.last_modified.timestamp());
+        let object = Object { written, ..Object::new(path, meta.size, meta.e_tag) };
+        found.send(Found::Object(object)).await.map_err(|_| Unwanted)
     }
 }
 

@@ -243,9 +243,12 @@ impl Replaced {
 }
 
 impl Context {
-    /// The digest of the state of a source, in a synchronization.
+    /// The digest of the state of a source, in a synchronization or where a journal is written.
     pub(crate) fn mark(&self, object: &Object) -> Option<[u8; 32]> {
-        self.replaced.as_ref()?.marks[object.entry? as usize]
+        match &self.replaced {
+            Some(replaced) => replaced.marks[object.entry? as usize],
+            None => self.version_of(object),
+        }
     }
 
     /// In a synchronization: whether another run, which was killed or has not ended, has made the output of this very state.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from cipherloom.exceptions import InvalidRequest
 
 if TYPE_CHECKING:
-    from cipherloom._native import AgeKeys, Keyset
+    from cipherloom._native import AgeKeys, Keyset, Listed
 
 __all__ = [
     "Globs",
@@ -130,13 +130,15 @@ def choose_options(options: Options | None, settings: object, known: type) -> Op
 class IndexOptions:
     """What a run does with the index of an encrypted folder, as the native module takes it."""
 
-    use_as: Literal["update", "rebuild", "compare"]
+    use_as: Literal["update", "rebuild", "compare", "journal", "expect"]
     anchor: StrPath | None = None
     quick: bool = False
     replace: bool = False
     skip_unopened: bool = False
     only: tuple[str, ...] = ()
     hide_names: bool = False
+    root: bytes | None = None
+    expected: list[bytes | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,5 +152,5 @@ class Request:
     new_key: Keyset | AgeKeys | None = None
     options: Options = Options()
     index: IndexOptions | None = None
-    objects: list[tuple[str, int, str | None]] | None = None
+    objects: list[Listed] | None = None
     progress: Progress | None = None

@@ -1,13 +1,14 @@
 //! What a build without stores answers.
 
 use crate::errors::InvalidRequest;
-use crate::request::{Listed, Ran, Request};
-use crate::watch::Failure;
-use cipherloom::internal::Selection;
+use crate::request::{Listing, Ran, Request};
+use cipherloom::Error;
 use cipherloom::internal::location::Location;
+use cipherloom::internal::{IndexStore, Selection};
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) fn process<'py>(
     _: Python<'py>,
@@ -18,7 +19,7 @@ pub(crate) fn process<'py>(
     Err(missing())
 }
 
-pub(crate) fn list_objects(_: Python<'_>, _: &Path, _: Selection) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+pub(crate) fn list_objects(_: Python<'_>, _: &Path, _: Selection) -> PyResult<Listing> {
     Err(missing())
 }
 
@@ -29,6 +30,11 @@ pub(crate) fn plan<'py>(
     _: Selection,
 ) -> PyResult<Bound<'py, PyAny>> {
     Err(missing())
+}
+
+/// No place is an address here.
+pub(crate) fn index_at(_: &Path) -> Result<Option<Arc<dyn IndexStore>>, Error> {
+    Ok(None)
 }
 
 fn missing() -> PyErr {

@@ -3,30 +3,31 @@
 //! A listing made by one process is divided among others as plain values: path, size and version of each object.
 
 use crate::errors::{self, InvalidRequest, OrRaise, with_hint};
+use crate::index;
 use crate::plain::plain;
-use crate::request::{Listed, Ran, Request};
-use crate::watch::{Failure, watched};
+use crate::request::{Listed, Listing, Ran, Request};
+use crate::watch::watched;
 use cipherloom::internal::location::{Location, SourceKind};
 use cipherloom::{
     Error, Links,
     error::LocationFault,
-    internal::{Selection, Tree},
+    internal::{IndexStore, Job, Selection, Tree},
 };
 use cipherloom_stores::{Access, Inventory, Limits, Object, Place, StoreJob};
 use pyo3::prelude::*;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// Lists what there is at a place: the objects, and what could not be listed.
-pub(crate) fn list_objects(
-    py: Python<'_>,
-    source: &Path,
-    selection: Selection,
-) -> PyResult<(Vec<Listed>, Vec<Failure>)> {
+/// Lists what there is at a place.
+pub(crate) fn list_objects(py: Python<'_>, source: &Path, selection: Selection) -> PyResult<Listing> {
     let inventory = open(py, source, selection, true)?;
     let failures = errors::unlisted(inventory.unlisted());
-    let listed = |object: &Object| (object.path.clone().into(), object.size, object.e_tag.clone());
-    Ok((inventory.objects().iter().map(listed).collect(), failures))
+    let listed = |object: &Object| {
+        let written = object.written.map(|seconds| (seconds, 0));
+        (object.path.clone().into(), object.size, object.e_tag.clone(), written)
+    };
+    Ok((inventory.objects().iter().map(listed).collect(), failures, inventory.passed_over().index))
 }
 
 /// Runs an operation over objects of a place. Returns the report's numbers and the failures.
@@ -54,7 +55,8 @@ pub(crate) fn process<'py>(
         Some(objects) => py.detach(|| open_known(&source, objects)).or_raise(Some(&source))?,
     };
     let about = Some(request.about());
-    let job = request.job(SourceKind::from(&inventory), destination)?;
+    let index = request.objects.as_ref().map_or(Ok(None), |objects| index::of_share(request, objects))?;
+    let job = Job { index, ..request.job(SourceKind::from(&inventory), destination)? };
     let mut job = StoreJob::open(job, Access::default()).or_raise(about)?;
     job.limits = limits(options.threads);
     py.detach(|| job.check(&inventory)).or_raise(about)?;
@@ -94,6 +96,11 @@ fn limits(threads: Option<NonZeroUsize>) -> Limits {
     limits
 }
 
+/// The index of the tree at an address; `None` for a folder.
+pub(crate) fn index_at(address: &Path) -> Result<Option<Arc<dyn IndexStore>>, Error> {
+    Ok(place(address)?.index())
+}
+
 fn place(address: &Path) -> Result<Place, Error> {
     Place::open(address, Access::default())
 }
@@ -116,12 +123,14 @@ fn open_known(source: &Path, objects: &[Listed]) -> Result<Inventory, Error> {
         return Ok(Inventory::of_tree(Tree::named(folder, &files, &|| false)?));
     }
     let mut known = Vec::with_capacity(objects.len());
-    for (path, size, e_tag) in objects {
+    for (path, size, e_tag, written) in objects {
         let path = path.to_str().ok_or_else(|| {
             let reason = "the name is not UTF-8, which a key is".to_owned();
             Error::Location(LocationFault::Unusable { reason }).at(path.as_ref())
         })?;
-        known.push(Object::new(path.to_owned(), *size, e_tag.clone()));
+        let mut object = Object::new(path.to_owned(), *size, e_tag.clone());
+        object.written = written.map(|(seconds, _)| seconds);
+        known.push(object);
     }
     Ok(Inventory::of_objects(place, known))
 }

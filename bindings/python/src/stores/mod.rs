@@ -7,6 +7,6 @@ mod disabled;
 mod enabled;
 
 #[cfg(not(feature = "stores"))]
-pub(crate) use disabled::{list_objects, plan, process};
+pub(crate) use disabled::{index_at, list_objects, plan, process};
 #[cfg(feature = "stores")]
-pub(crate) use enabled::{list_objects, plan, process};
+pub(crate) use enabled::{index_at, list_objects, plan, process};

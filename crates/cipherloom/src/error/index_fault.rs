@@ -33,13 +33,16 @@ pub enum IndexFault {
     /// A file of the index is missing or is not the one that belongs to it.
     #[error("the tree's index is damaged: {0}")]
     Damaged(&'static str),
+    /// A journal, which a task on a cluster has left, is damaged, under another key, or not one that follows the index.
+    #[error("this journal of a run on a cluster cannot be used: {0}")]
+    Journal(&'static str),
     /// Something else is where a file or folder of the index should be.
     #[error("a symbolic link or special file in place of the tree's index; it is not followed")]
     NotAFile,
     /// Another process has the index open for writing, or has it open at all and this one wants to write.
     #[error("another process is using the tree's index")]
     InUse,
-    /// Another run has replaced the index, or is about to, since this one read it: in a store, where nothing is locked.
+    /// Another run has replaced the index, or is about to, since this one read it: in a store, or where files cannot be locked.
     #[error("another run has written the tree's index meanwhile")]
     Overtaken,
     /// A source has an entry under the name of indexes, or an output would have it.
@@ -164,6 +167,7 @@ impl IndexFault {
         match self {
             IndexFault::NotOpened
             | IndexFault::Damaged(_)
+            | IndexFault::Journal(_)
             | IndexFault::Removed(_)
             | IndexFault::RolledBack { .. }
             | IndexFault::Forked(_)

@@ -1,5 +1,6 @@
 //! The files of an index. All of them are reached relative to the tree's root and through no link, and replaced in one rename.
 
+use super::journal::JOURNALS;
 use super::root::Digest;
 use crate::Error;
 use crate::error::IndexFault;
@@ -175,6 +176,44 @@ impl IndexFolder {
         let (parts, index) = (self.place(Path::new(PARTS)), self.place(Path::new(INDEX)));
         let folders = [&*parts, &*index].into_iter().filter(|folder| self.tree.join(folder).is_dir());
         sync_folders(&self.tree, folders, &self.tree).map_err(|error| error.at(&self.path(PARTS)))
+    }
+
+    /// Has the names of journals forced to stable storage.
+    pub(super) fn sync_journals(&self) -> Result<(), Error> {
+        sync_folders(&self.tree, [Path::new(JOURNALS)], &self.tree)
+            .map_err(|error| error.at(&self.path(JOURNALS)))
+    }
+
+    /// The paths of the files in a folder of the index whose names are text.
+    pub(super) fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        let path = self.path(folder);
+        let at = |error| Error::io("read the folder", error).at(&path);
+        let names = match std::fs::read_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            names => names.map_err(at)?,
+        };
+        let mut paths = Vec::new();
+        for name in names {
+            // What is being written has a name of another form.
+            let name = name.map_err(at)?.file_name().into_string().ok();
+            paths.extend(name.filter(|name| !name.starts_with('.')).map(|name| format!("{folder}/{name}")));
+        }
+        Ok(paths)
+    }
+
+    /// Removes a file, unless another process may need it. If that fails, it stays.
+    pub(super) fn remove(&self, path: &str) {
+        if self.is_locked_alone {
+            let _ = remove_file_below(&self.tree, Path::new(path));
+        }
+    }
+
+    /// Where nothing is locked: fails if another run has replaced the root that this one has read.
+    pub(super) fn check_root(&self, found: &[u8], limit: u64) -> Result<(), Error> {
+        if self.is_locked_alone || self.read(Path::new(ROOT), limit)?.as_deref() == Some(found) {
+            return Ok(());
+        }
+        Err(Error::from(IndexFault::Overtaken).at(&self.path(ROOT)))
     }
 
     /// Removes the parts that are not in `kept`, and what killed runs left, unless another process may be using them. What remains

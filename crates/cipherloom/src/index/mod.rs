@@ -6,6 +6,7 @@
 //!                      /root            the newest generation, replaced in one rename
 //!                      /root.previous   the one before
 //!                      /parts/<SHA-256 of the file>
+//!                      /journals/…      what a run over several machines has made, until its end (`journal.rs`)
 //! ```
 //!
 //! Parts are written first, then the root. The parts of the generation before stay until the next one, and parts that are the
@@ -21,6 +22,7 @@ mod anchor;
 mod entry;
 mod folder;
 mod hidden;
+mod journal;
 mod name_lists;
 mod part;
 mod place;
@@ -37,6 +39,7 @@ pub use entry::{ObjectVersion, StreamIdentity};
 pub(crate) use folder::has_copy;
 pub use folder::has_index;
 pub(crate) use hidden::{HiddenName, NewNames, folder_path, is_hidden_folder};
+pub(crate) use journal::{JournalEntries, JournalWriter, Journals};
 pub(crate) use name_lists::{has_name_lists, is_name_list, read_name_lists};
 pub use part::rewrite_part;
 pub use place::{IndexPlace, IndexStore};

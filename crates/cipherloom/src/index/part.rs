@@ -48,6 +48,17 @@ impl PartBuilder {
         entry: &IndexEntry,
         mut end: impl FnMut(&mut Vec<u8>, u32) -> Result<(), E>,
     ) -> Result<(), E> {
+        self.add(entry, &mut end)?;
+        let [first, second, ..] = digest(&entry.path);
+        if first == 0 && second < 0x40 { self.end(&mut end) } else { Ok(()) }
+    }
+
+    /// The same for parts that are to have as many entries as they can.
+    pub(super) fn add<E>(
+        &mut self,
+        entry: &IndexEntry,
+        mut end: impl FnMut(&mut Vec<u8>, u32) -> Result<(), E>,
+    ) -> Result<(), E> {
         let len = self.bytes.len();
         entry.write(&self.last, &self.defaults, &mut self.bytes);
         if self.bytes.len() > PART_LIMIT && self.entries > 0 {
@@ -57,8 +68,7 @@ impl PartBuilder {
         }
         self.entries += 1;
         self.last.clone_from(&entry.path);
-        let [first, second, ..] = digest(&entry.path);
-        if first == 0 && second < 0x40 { self.end(&mut end) } else { Ok(()) }
+        Ok(())
     }
 
     /// Passes the last part to `end`, if there is one.

@@ -1,8 +1,8 @@
 //! Where the files of an index are: in the folder of its tree, or in an object store, which another crate reaches.
 
 use super::folder::{IndexFolder, PARTS, PREVIOUS, ROOT};
-use super::root::Digest;
-use super::sealed::hex;
+use super::root::{Digest, ROOT_LIMIT};
+use super::sealed::{file_limit, hex};
 use crate::Error;
 use std::collections::HashSet;
 use std::fmt;
@@ -39,6 +39,18 @@ pub trait IndexStore: fmt::Debug + Send + Sync {
     /// # Errors
     /// [`crate::error::IndexFault::Overtaken`] if it is another one now; [`Error::Store`].
     fn replace(&self, path: &str, bytes: &[u8]) -> Result<(), Error>;
+
+    /// The paths of all objects below a folder.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    fn list(&self, folder: &str) -> Result<Vec<String>, Error>;
+
+    /// Removes an object, which may be gone.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    fn remove(&self, path: &str) -> Result<(), Error>;
 }
 
 /// Where a tree's index is.
@@ -79,6 +91,14 @@ impl IndexFiles {
         match place {
             IndexPlace::Folder(tree) => IndexFolder::for_writing(tree).map(IndexFiles::Folder),
             IndexPlace::Store(store) => Ok(IndexFiles::Store(Arc::clone(store))),
+        }
+    }
+
+    /// The same place for whoever only adds journals, which needs no lock.
+    pub(super) fn for_journals(place: IndexPlace<'_>) -> IndexFiles {
+        match place {
+            IndexPlace::Folder(tree) => IndexFiles::Folder(IndexFolder::unlocked(tree)),
+            IndexPlace::Store(store) => IndexFiles::Store(Arc::clone(store)),
         }
     }
 
@@ -129,12 +149,40 @@ impl IndexFiles {
 
     /// Writes a part, which no generation needs yet.
     pub(super) fn write_part(&self, name: &Digest, bytes: &[u8]) -> Result<(), Error> {
-        let path = part_path(name);
+        self.create(&part_path(name), bytes)
+    }
+
+    /// Writes a file under a name that nothing else has.
+    pub(super) fn create(&self, path: &str, bytes: &[u8]) -> Result<(), Error> {
         match self {
-            IndexFiles::Folder(folder) => folder.write(Path::new(&path), bytes),
+            IndexFiles::Folder(folder) => folder.write(Path::new(path), bytes),
             IndexFiles::Store(store) => {
-                store.create(&path, bytes).map_err(|error| error.at(&store.address(&path)))
+                store.create(path, bytes).map_err(|error| error.at(&store.address(path)))
             }
+        }
+    }
+
+    /// Has the names of journals forced to stable storage.
+    pub(super) fn sync_journals(&self) -> Result<(), Error> {
+        match self {
+            IndexFiles::Folder(folder) => folder.sync_journals(),
+            IndexFiles::Store(_) => Ok(()),
+        }
+    }
+
+    /// The paths of the journals in this folder.
+    pub(super) fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+        match self {
+            IndexFiles::Folder(index) => index.list(folder),
+            IndexFiles::Store(store) => store.list(folder).map_err(|error| error.at(&store.address(folder))),
+        }
+    }
+
+    /// Removes a file, unless another process may need it. If that fails, it stays.
+    pub(super) fn remove(&self, path: &str) {
+        match self {
+            IndexFiles::Folder(folder) => folder.remove(path),
+            IndexFiles::Store(store) => drop(store.remove(path)),
         }
     }
 
@@ -147,6 +195,9 @@ impl IndexFiles {
         match self {
             IndexFiles::Folder(folder) => {
                 folder.sync()?;
+                if let Some(previous) = previous {
+                    folder.check_root(previous, file_limit(ROOT_LIMIT))?;
+                }
                 for (path, bytes) in files {
                     folder.write(Path::new(path), bytes)?;
                 }
@@ -237,6 +288,15 @@ mod tests {
                 return Err(IndexFault::Overtaken.into());
             }
             objects.insert(path.to_owned(), (version.unwrap_or(0) + 1, bytes.to_vec()));
+            Ok(())
+        }
+
+        fn list(&self, folder: &str) -> Result<Vec<String>, Error> {
+            Ok(lock(&self.objects).keys().filter(|path| path.starts_with(folder)).cloned().collect())
+        }
+
+        fn remove(&self, path: &str) -> Result<(), Error> {
+            lock(&self.objects).remove(path);
             Ok(())
         }
     }

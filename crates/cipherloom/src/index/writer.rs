@@ -3,6 +3,7 @@
 use super::anchor::Anchor;
 use super::entry::{Defaults, IndexEntry, IndexKind, is_path, split};
 use super::folder::{PREVIOUS, ROOT};
+use super::journal::Journals;
 use super::name_lists::{NameLists, has_name_lists};
 use super::part::{PART_LIMIT, PartBuilder};
 use super::place::{IndexFiles, IndexPlace, part_path};
@@ -69,7 +70,7 @@ impl IndexWriter {
         IndexWriter::begin_in(files, format, suffix, replacing, anchor)
     }
 
-    fn begin_in(
+    pub(super) fn begin_in(
         files: Arc<IndexFiles>,
         format: &Format,
         suffix: &[u8],
@@ -154,6 +155,15 @@ impl IndexWriter {
     /// The generation before, if there is one.
     pub(crate) fn previous(&self) -> Option<&Index> {
         self.previous.as_ref().map(|(index, _)| index)
+    }
+
+    /// The journals that follow the generation before.
+    ///
+    /// # Errors
+    /// If a journal does not open, with its path; [`IndexFault::Absent`] if there is no generation before.
+    pub(crate) fn journals(&self) -> Result<Journals, Error> {
+        let (index, _) = self.previous.as_ref().ok_or(IndexFault::Absent)?;
+        Journals::open(Arc::clone(&self.files), &self.format, index.digest())
     }
 
     /// What names have behind those of their plaintexts, unless entries say otherwise. To be called before the first entry.

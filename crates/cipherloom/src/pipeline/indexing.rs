@@ -5,8 +5,10 @@
 //! that this run did not write goes into an index only if a key opens its first segment.
 
 mod checking;
+mod gathering;
 mod hidden;
 mod items;
+mod journal;
 mod listing;
 mod rekeying;
 mod round;
@@ -14,9 +16,11 @@ mod streams;
 mod writing;
 
 pub use checking::Expectations;
+pub use gathering::{Gathering, RecordedFile, RecordedFiles, list_recorded_files};
 pub(super) use hidden::output_folders;
 pub use hidden::{refuse_other_names, reveal};
 pub(super) use items::{Item, Items, Place, bytes_of, folders_with_files, read_link};
+pub use journal::version_mark;
 pub use listing::{find_damaged_copies, list_index, list_indexed_files, select_indexed_files};
 pub(super) use round::{Edits, Round, stream_key};
 pub use streams::{Seen, StreamEnds};
@@ -31,7 +35,7 @@ use crate::engine::lock;
 use crate::error::IndexFault;
 use crate::files::open_file_below;
 use crate::format::Predecessor;
-use crate::index::{FOLDER, HiddenName, IndexWriter, Replacing, Root, StreamIdentity};
+use crate::index::{FOLDER, HiddenName, IndexWriter, JournalWriter, Replacing, Root, StreamIdentity};
 use crate::report::{IndexReport, Observer};
 use crate::tree::{Attributes, Tree};
 use checking::Checking;
@@ -40,7 +44,7 @@ use rekeying::Rekeying;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
-use writing::{Written, entries_of, rekeyed_entries, write};
+use writing::{Written, entries_of, rekeyed_entries, write, write_journal};
 
 /// A run's use of an index.
 pub struct Indexing<'r> {
@@ -64,6 +68,7 @@ enum Purpose<'r> {
     Write(Box<IndexWriter>),
     Check(Box<Checking>),
     Carry(Box<Rekeying<'r>>),
+    Journal(Box<JournalWriter>),
 }
 
 impl<'r> Indexing<'r> {
@@ -95,13 +100,21 @@ impl<'r> Indexing<'r> {
                 let (Some(root), Some(format)) = (job.destination.as_deref(), job.work.sealing()) else {
                     return Err(needs_keyset());
                 };
-                let replacing = Replacing::Opened;
-                let writer = IndexWriter::begin(index_use.place(root), format, suffix, replacing, anchor)?;
-                let writer = writer.with_hidden_names(*hides_names, false)?;
-                if *hides_names {
-                    (names, blocked) = new_names(tree, job, format, &writer)?;
-                }
-                (root, Purpose::Write(Box::new(writer)))
+                let (place, replacing) = (index_use.place(root), Replacing::Opened);
+                let purpose = match index_use.journal {
+                    Some(found) => {
+                        Purpose::Journal(Box::new(JournalWriter::begin(place, format, suffix, found)?))
+                    }
+                    None => {
+                        let writer = IndexWriter::begin(place, format, suffix, replacing, anchor)?;
+                        let writer = writer.with_hidden_names(*hides_names, false)?;
+                        if *hides_names {
+                            (names, blocked) = new_names(tree, job, format, &writer)?;
+                        }
+                        Purpose::Write(Box::new(writer))
+                    }
+                };
+                (root, purpose)
             }
             IndexMode::Rebuild { replace, .. } => {
                 let format = opening.ok_or_else(needs_keyset)?;
@@ -126,7 +139,7 @@ impl<'r> Indexing<'r> {
             }
         };
         let seen = match &purpose {
-            Purpose::Write(_) | Purpose::Carry(_) => tree.entries.len(),
+            Purpose::Write(_) | Purpose::Carry(_) | Purpose::Journal(_) => tree.entries.len(),
             Purpose::Check(_) => 0,
         };
         let seen = (0..seen).map(|_| OnceLock::new()).collect();
@@ -137,7 +150,7 @@ impl<'r> Indexing<'r> {
     /// Which stream an output is that this run has written, before it gets its name; `None` if nobody asks.
     pub(super) fn see(&self, file: &File, len: u64) -> Result<Option<Seen>, Error> {
         match (&self.purpose, self.job.work.sealing()) {
-            (Purpose::Write(_) | Purpose::Carry(_), Some(format)) => {
+            (Purpose::Write(_) | Purpose::Carry(_) | Purpose::Journal(_), Some(format)) => {
                 Seen::made(&StreamEnds::read(file, len)?, format)
             }
             _ => Ok(None),
@@ -151,8 +164,8 @@ impl<'r> Indexing<'r> {
         }
     }
 
-    /// The stream whose place the output of an entry takes, which must be the one that the index lists; `None` if the run does
-    /// not re-key what an index lists.
+    /// The stream whose place the output of an entry takes, which must be the one that the index lists; where a journal is written,
+    /// the version of the source; else `None`.
     pub(super) fn predecessor(
         &self,
         entry: u32,
@@ -164,12 +177,13 @@ impl<'r> Indexing<'r> {
                 rekeying.checking.compare(entry, file, len)?;
                 rekeying.predecessor(entry).map(Some)
             }
+            Purpose::Journal(_) => Ok(Some(self.version_of(entry))),
             Purpose::Write(_) | Purpose::Check(_) => Ok(None),
         }
     }
 
     /// Notes the output of an entry that was skipped, if a key opens it; if it was re-keyed, when all of it is authentic and has
-    /// taken the place of what the index lists.
+    /// taken the place of what the index lists; where a journal is written, if a run has made it of this version of the source.
     pub(super) fn confirm(
         &self,
         entry: u32,
@@ -201,9 +215,12 @@ impl<'r> Indexing<'r> {
                     confirmed => confirmed.map_err(at)?,
                 }
             }
-            Purpose::Write(_) | Purpose::Check(_) => {
+            purpose => {
                 let confirm = || -> Result<Seen, Error> {
-                    let (seen, _) = self.open(input.file(), input.len(), Some(attributes), buffers)?;
+                    let seen = match purpose {
+                        Purpose::Journal(_) => self.recognise(entry, &input, buffers)?,
+                        _ => self.open(input.file(), input.len(), Some(attributes), buffers)?.0,
+                    };
                     input.check_unchanged(false)?;
                     Ok(seen)
                 };
@@ -239,7 +256,9 @@ impl<'r> Indexing<'r> {
                 checking.compare(entry, file, len)?;
                 Ok((None, 0))
             }
-            Purpose::Carry(_) => Err(Error::internal("re-keying reads all of each file")),
+            Purpose::Carry(_) | Purpose::Journal(_) => {
+                Err(Error::internal("this run reads all of each file"))
+            }
         }
     }
 
@@ -266,7 +285,7 @@ impl<'r> Indexing<'r> {
         match &self.purpose {
             Purpose::Check(checking) => checking.compare(entry, file, len),
             Purpose::Carry(rekeying) => rekeying.checking.compare(entry, file, len),
-            Purpose::Write(_) => Ok(()),
+            Purpose::Write(_) | Purpose::Journal(_) => Ok(()),
         }
     }
 
@@ -275,7 +294,7 @@ impl<'r> Indexing<'r> {
     pub fn expectations(&self) -> Option<Expectations> {
         match &self.purpose {
             Purpose::Check(checking) => Some(checking.expected.clone()),
-            Purpose::Write(_) | Purpose::Carry(_) => None,
+            Purpose::Write(_) | Purpose::Carry(_) | Purpose::Journal(_) => None,
         }
     }
 
@@ -286,7 +305,11 @@ impl<'r> Indexing<'r> {
 
     /// Whether a run that was stopped writes the index of what it has done. Else it is repeated, and comes to all of that again.
     pub(super) fn outlives_a_stop(&self) -> bool {
-        matches!(&self.purpose, Purpose::Carry(rekeying) if rekeying.is_in_place)
+        match &self.purpose {
+            Purpose::Carry(rekeying) => rekeying.is_in_place,
+            Purpose::Journal(_) => true,
+            Purpose::Write(_) | Purpose::Check(_) => false,
+        }
     }
 
     /// Writes the index, or reports what was kept back; `None` if that failed, which is reported, or if a run that re-keys into
@@ -342,9 +365,17 @@ impl<'r> Indexing<'r> {
         };
         let (result, compared) = match purpose {
             Purpose::Check(checking) => return Some(finish(*checking)),
+            Purpose::Journal(writer) => {
+                let entries = entries_of(Items::sorted(tree, job, Place::Output), &written);
+                if let Err(error) = write_journal(*writer, entries, &written) {
+                    let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
+                    tally.fail_other(&path, None, error.without_path());
+                }
+                return None;
+            }
             Purpose::Carry(rekeying) => {
                 let Rekeying { checking, writer, is_in_place, .. } = *rekeying;
-                let source = checking.entries();
+                let source = checking.entries().into_iter().flatten();
                 let compared = finish(checking);
                 let nothing_failed = tally.report(0).failed == 0 && !tally.is_stopped();
                 if !nothing_failed && seen.iter().all(|seen| seen.get().is_none()) {

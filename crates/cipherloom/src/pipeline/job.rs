@@ -5,10 +5,11 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{Existing, IfExists};
 use crate::format::Format;
-use crate::index::{FOLDER, IndexPlace, IndexStore, is_reserved};
+use crate::index::{FOLDER, IndexPlace, IndexStore, StreamIdentity, is_reserved};
 use crate::machine::Machine;
 use crate::plan::{CipherCost, Operation, Plan, Request};
 use crate::tree::{PassedOver, Selection, Tree};
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -170,6 +171,11 @@ pub struct IndexUse {
     pub names: HiddenNames,
     /// Whether an authentic file that is not the listed one is decrypted before it is reported: nobody asked for an index.
     pub releases_replaced: bool,
+    /// With [`IndexMode::Update`]: lists what the job encrypts in journals alone, for the run that has found the root whose file has
+    /// this SHA-256 and merges all journals when it ends. Outputs show of which version of a source they were made.
+    pub journal: Option<[u8; 32]>,
+    /// With [`IndexMode::Check`]: what the index lists, by path, as somebody else has read it. No index is opened then.
+    pub expected: Option<Arc<HashMap<PathBuf, StreamIdentity>>>,
 }
 
 impl IndexUse {
@@ -184,6 +190,8 @@ impl IndexUse {
             hides_names: false,
             names: HiddenNames::default(),
             releases_replaced: false,
+            journal: None,
+            expected: None,
         }
     }
 

@@ -43,8 +43,9 @@ impl Attributes {
         time?.checked_add(Duration::from_nanos(u64::from(nanoseconds)))
     }
 
-    /// The time of the last change of the content.
-    pub(crate) fn moment(&self) -> Option<Moment> {
+    /// The time of the last change of the content, in seconds and nanoseconds since 1970.
+    #[must_use]
+    pub fn moment(&self) -> Option<Moment> {
         match self.modified?.duration_since(UNIX_EPOCH) {
             Ok(since) => Some((i64::try_from(since.as_secs()).ok()?, since.subsec_nanos())),
             Err(before) => {

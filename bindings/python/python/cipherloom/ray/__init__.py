@@ -3,16 +3,16 @@
 ::
 
     list once ─> cut into tasks of even bytes ─> Ray ─┬> node: native pipeline, its threads ─> receipt ┐
-                 (without what the manifest has)      └> node: native pipeline, its threads ─> receipt ┴> manifest
+                 (without what the index has)         └> node: native pipeline, its threads ─> receipt ┴> index
 
 >>> from cipherloom import ray as scale                                                         # doctest: +SKIP
 >>> report = scale.encrypt("books", "sealed", key)                        # a cluster on this machine # doctest: +SKIP
 >>> report = scale.encrypt("s3://in/books", "s3://out/sealed", scale.Wrapped(envelope, kms),
 ...                        address="ray://head:10001")                                          # doctest: +SKIP
 
-Every function lists its source once, submits tasks, and returns when all have ended. The manifest beside the output
-(``<destination>.manifest/``) records what is done, so a repeated run does only what is missing. Outputs are created and
-never overwritten, so a task that runs twice changes nothing.
+Every function lists its source once, submits tasks, and returns when all have ended. The sealed index of what :func:`encrypt` makes
+says what is done, so a repeated run does only what is missing. Outputs are created and never overwritten, so a task that runs
+twice changes nothing.
 
 Source and destination are folders that every node sees under the same path, or addresses of object stores. cipherloom
 is installed on every node, in the same version.

@@ -1,4 +1,4 @@
-"""The driver: submits tasks, as many as fit and a few more, and records what comes back."""
+"""The driver: submits tasks, as many as fit and a few more, and counts what comes back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from cipherloom._report import Failure
 from cipherloom.ray._cluster import Cluster
 from cipherloom.ray._interrupt import Interrupt
 from cipherloom.ray._listing import Listed, cut
-from cipherloom.ray._manifest import Manifest
 from cipherloom.ray._metrics import Metrics
 from cipherloom.ray._work import Job, Receipt, work
 
@@ -61,7 +60,6 @@ def drive(
     cluster: Cluster,
     job: Job,
     objects: list[Listed],
-    manifest: Manifest,
     *,
     chunk_bytes: int,
     max_retries: int,
@@ -98,7 +96,6 @@ def drive(
                         receipt = ray.get(reference)
                     except RayError as error:
                         receipt = _lost(task, error)
-                    manifest.task(task.number, task.attempt, task.share, receipt)
                     again = _settle(task, receipt, max_retries, totals)
                     if again:
                         numbers += 1

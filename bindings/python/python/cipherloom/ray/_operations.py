@@ -1,16 +1,15 @@
-"""The operations: each call is checked, its source listed and compared with the records, and the rest given to the driver."""
+"""The operations: each call is checked, its source listed and compared with the index, and the rest given to the driver."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 import warnings
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from cipherloom import _native, _progress
 from cipherloom._options import Options, ReadSettings, StrPath, choose_options
@@ -18,9 +17,9 @@ from cipherloom._report import Failure
 from cipherloom.exceptions import InvalidRequest
 from cipherloom.ray._cluster import connected
 from cipherloom.ray._driver import Totals, drive
+from cipherloom.ray._index import Index
 from cipherloom.ray._keys import KeyFile, KeySource, Wrapped, in_private_memory
-from cipherloom.ray._listing import Listed, listed
-from cipherloom.ray._manifest import Manifest, ManifestFormat
+from cipherloom.ray._listing import listed
 from cipherloom.ray._report import ScaleReport
 from cipherloom.ray._work import Job, Operation
 
@@ -54,14 +53,19 @@ class Settings(ReadSettings, total=False):
     """Bytes of a task, 64 KiB added for each object; 16 GiB if this is left out."""
     max_retries: int
     """How often a task that was lost, and objects that a store failed, are tried again; three times if this is left out."""
-    manifest: StrPath | None
-    """Where the records are; ``<destination>.manifest`` if this is left out."""
-    manifest_format: ManifestFormat
-    """``"jsonl"``, or ``"parquet"`` for tables (``pip install cipherloom[parquet]``). Earlier records are read in either."""
+    anchor: StrPath
+    """For :func:`encrypt` and :func:`verify`: a file that remembers the index's generation; an index that is older, or missing, is
+    refused."""
 
 
 def encrypt(source: StrPath, destination: StrPath, keyset: Key, **settings: Unpack[Settings]) -> ScaleReport:
     """Encrypts everything at ``source``, each object by itself, to ``destination``.
+
+    The sealed index at the destination (``.cipherloom``) lists what is done. Each task leaves a journal there, which the end of the
+    run merges into the index. A repeated run leaves out what either lists with the source's size and time, if an output of the
+    listed length is there; nobody writes into index and journals without the key. If the source has changed since, that is a failure
+    (``FileExistsError``), as is an output that no run has made of this version of its source. Each destination has one source,
+    and all runs into it have the same ``bind_path``.
 
     :param keyset: a :class:`~cipherloom.ray.KeyFile`, a :class:`~cipherloom.ray.Wrapped`, or a keyset in memory for a
         cluster that this call starts on this machine.
@@ -78,12 +82,8 @@ def decrypt(source: StrPath, destination: StrPath, keyset: Key, **settings: Unpa
 def verify(source: StrPath, keyset: Key, **settings: Unpack[Settings]) -> ScaleReport:
     """Authenticates every byte and writes no output. Parameters are those of :func:`encrypt`.
 
-    The manifest that :func:`encrypt` or :func:`rekey` left beside ``source`` lists what must exist. A missing object is a failure
-    (``FileNotFoundError``), unless it lies where the listing failed. A manifest that cannot be read gives a warning. A whole
-    bucket has no manifest beside it.
-
-    ``manifest=`` names a manifest of its own for verification: what it records is not verified again, and an object that it
-    records and that is missing is a failure. The manifest beside ``source`` is not read then.
+    If ``source`` has an index, it lists what must exist. A missing object is a failure (``FileNotFoundError``), unless it lies
+    where the listing failed; so is one that the index does not list (``FileExistsError``) or that was replaced (``InvalidTag``).
     """
     return _run("verify", source, None, keyset, None, **settings)
 
@@ -92,7 +92,8 @@ def rekey(
     source: StrPath, destination: StrPath, keyset: Key, new_keyset: Key, **settings: Unpack[Settings]
 ) -> ScaleReport:
     """Decrypts with ``keyset`` and encrypts with ``new_keyset`` in one pass; no plaintext is written. Where only the wrap
-    of a keyset is to change, :meth:`cipherloom.envelope.Envelope.rewrap` rewrites no data at all."""
+    of a keyset is to change, :meth:`cipherloom.envelope.Envelope.rewrap` rewrites no data at all. ``destination`` gets no index, with
+    a warning if ``source`` has one: :func:`cipherloom.index_tree` makes one of a folder."""
     return _run("rekey", source, destination, keyset, new_keyset, **settings)
 
 
@@ -130,44 +131,34 @@ def _run(
     address: str | None = None,
     chunk_bytes: int = CHUNK_BYTES,
     max_retries: int = 3,
-    manifest: StrPath | None = None,
-    manifest_format: ManifestFormat = "jsonl",
     key_file: str | None = None,
+    anchor: StrPath | None = None,
     **settings: Any,
 ) -> ScaleReport:
-    start = time.monotonic()
+    start, began = time.monotonic(), time.time()
     options = choose_options(options, settings, Settings)
     if (options.if_exists, options.links) not in (("fail", "skip"), ("skip", "skip")):
         raise InvalidRequest("if_exists and links are not for clusters: outputs are created and never replaced")
     if chunk_bytes < 1 or max_retries < 0:
         raise InvalidRequest("chunk_bytes is 1 or more, max_retries 0 or more")
+    if anchor is not None and operation not in ("encrypt", "verify"):
+        raise InvalidRequest("anchor is for encrypt and verify: other runs use no index")
     source = _place(source)
     target = None if destination is None else _place(destination)
-    place = _place(manifest) if manifest is not None else Manifest.beside(target or source)
-    if place is None and operation != "verify":
-        error = InvalidRequest(f"{target}: there is no place beside it for the manifest")
-        error.add_note("hint: say where it goes with manifest=")
-        raise error
-    about = {
-        "operation": operation, "source": source, "destination": target, "key": _key_id(new_key or key),
-        "suffix": options.suffix, "bind_path": options.bind_path,
-    }  # fmt: skip
-    objects, unlisted = listed(source, options)
+    opened = None if key is None else _load(key)
+    if new_key is not None:
+        # One that cannot be loaded fails now.
+        _load(new_key)
+    objects, unlisted, reserved = listed(source, options, options.suffix if operation == "encrypt" else "")
     listing_seconds = time.monotonic() - start
+    if reserved:
+        _check_reserved(operation, source)
     with ExitStack() as stack:
-        expected: set[str] = set()
-        if operation == "verify" and manifest is None:
-            expected = _made(place, about)
-            place = stack.enter_context(tempfile.TemporaryDirectory(prefix="cipherloom-manifest-"))
-        assert place is not None
-        records = stack.enter_context(Manifest(place, about, manifest_format))
-        done = records.done()
-        if operation == "verify":
-            expected.update(done)
+        index = Index(operation, source, target, opened, options, anchor)
+        stack.callback(index.close)
+        todo = index.compare(objects, began)
         # A run over a selection cannot tell what is missing.
-        lost = [] if options.include or options.exclude else _lost(expected, objects, source, unlisted)
-        todo = [each for each in objects if each.path not in done]
-        changed = [each for each in objects if each.path in done and done[each.path] != (each.size, each.version)]
+        lost = [] if options.include or options.exclude else _lost(index.missing, source, unlisted)
         totals = Totals()
         if todo:
             # A run that has nothing to do starts no cluster.
@@ -176,28 +167,28 @@ def _run(
                 None if each is None else stack.enter_context(in_private_memory(each, cluster.is_own))
                 for each in (key, new_key)
             ]
-            # A task may run twice, and its receipt has its failures.
-            of_tasks = replace(options, threads=cluster.threads, if_exists="skip", progress=False, check=False)
-            job = Job(operation, source, target, travels[0], travels[1], of_tasks, key_file)
+            # A task may run twice, and its receipt has its failures. An output that is damaged does not show that the key is another.
+            mixed = options.allow_mixed_keys or index.has_outputs
+            of_tasks = replace(
+                options, threads=cluster.threads, if_exists="skip", progress=False, check=False, allow_mixed_keys=mixed
+            )  # fmt: skip
+            job = Job(operation, source, target, travels[0], travels[1], of_tasks, key_file, index.of_tasks())
             size = sum(each.size for each in todo)
-            records.begin(len(todo), size)
             begin = stack.enter_context(_progress.bar(operation, options.progress, unit="objects"))
             tell = begin(size, len(todo)) if begin else _unseen
-            totals = drive(cluster, job, todo, records, chunk_bytes=chunk_bytes, max_retries=max_retries, tell=tell)
-        failures = _by_path([*totals.failures, *unlisted, *map(_changed, changed), *map(_gone, lost)])
+            totals = drive(cluster, job, todo, chunk_bytes=chunk_bytes, max_retries=max_retries, tell=tell)
+        written = index.finish(totals.failures, len(lost))
+        failures = _by_path([*totals.failures, *unlisted, *index.failures, *map(_gone, lost)])
         counted = ("files", "bytes", "output_bytes", "skipped", "tasks", "retried", "working_seconds")
         report = ScaleReport(
-            manifest="" if operation == "verify" and manifest is None else place,
-            recorded=len(objects) - len(todo) - len(changed),
+            recorded=index.recorded,
             failed=len(failures),
             seconds=time.monotonic() - start,
             listing_seconds=listing_seconds,
+            index=written,
             failures=tuple(failures),
             **{name: getattr(totals, name) for name in counted},
         )
-        if todo:
-            row = {name: getattr(report, name) for name in ScaleReport.__dataclass_fields__ if name != "failures"}
-            records.end(row)
     if options.check:
         report.raise_if_failed()
     return report
@@ -210,49 +201,38 @@ def _place(given: StrPath) -> str:
     return os.path.abspath(_native.without_scheme(given))
 
 
-def _key_id(key: Key | None) -> int | str | None:
-    """What identifies the key in the records; no secret."""
-    if key is None:
-        return None
+def _check_reserved(operation: Operation, source: str) -> None:
+    """Something in the source has the name of an index, and was passed over."""
+    if operation == "encrypt":
+        error = InvalidRequest(f"{source}: something below it is called .cipherloom, which is reserved for indexes")
+        error.add_note('hint: exclude=".cipherloom" leaves it out of what is encrypted')
+        raise error
+    if operation == "rekey":
+        warnings.warn(f"{source}: the destination gets no index; index_tree makes one of a folder", stacklevel=4)
+
+
+def _load(key: Key) -> _native.Keyset:
+    """The keyset. A key that cannot be loaded fails before anything starts."""
     if isinstance(key, _native.Keyset):
-        return key.primary_id
+        return key
     if not isinstance(key, KeyFile | Wrapped):
         raise TypeError(f"key is a Keyset, a KeyFile or Wrapped, not {type(key).__name__}")
-    # Loaded here too: a key that cannot be loaded fails before anything starts.
-    return key.load().primary_id
+    return key.load()
 
 
-def _made(place: str | None, about: dict[str, Any]) -> set[str]:
-    """What the manifest at ``place``, if there is one, records as made. A run that verifies may lack the right to read it."""
-    if place is None:
-        return set()
-    try:
-        with Manifest(place, about) as manifest:
-            return manifest.made()
-    except (OSError, ValueError, ImportError) as error:
-        warnings.warn(f"{place}: cannot read this manifest, so missing objects are not reported: {error}", stacklevel=4)
-        return set()
-
-
-def _lost(expected: set[str], objects: list[Listed], source: str, unlisted: list[Failure]) -> list[str]:
-    """What is missing of what is expected, except where the listing failed."""
+def _lost(missing: list[str], source: str, unlisted: list[Failure]) -> list[str]:
+    """What is missing, except where the listing failed."""
     root = f"{source.rstrip('/')}/"
     folders = [f"{str(failure.path).rstrip('/')}/" for failure in unlisted]
     if not all(folder.startswith(root) and folder != root for folder in folders):
         return []
     below = tuple(folder.removeprefix(root) for folder in folders)
-    missing = expected - {each.path for each in objects}
     return [name for name in missing if not f"{name}/".startswith(below)]
 
 
-def _changed(each: Listed) -> Failure:
-    hint = "remove the output and its manifest's part, or choose another destination"
-    return Failure(Path(each.path), "the source has changed since its output was made", "FileExistsError", hint)
-
-
 def _gone(name: str) -> Failure:
-    hint = "encrypt again with another manifest, which makes what is missing"
-    return Failure(Path(name), "the manifest says that it was made or verified, and it is gone", "FileNotFoundError", hint)
+    hint = "fetch it from a backup; a repeated run of encrypt makes it again of its source"
+    return Failure(Path(name), "missing: the index lists it", "FileNotFoundError", hint)
 
 
 def _by_path(failures: Iterable[Failure]) -> list[Failure]:

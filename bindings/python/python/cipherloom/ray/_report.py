@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cipherloom._report import Failure, Failures
+from cipherloom._report import Failure, Failures, IndexReport
 
 __all__ = ["ScaleReport"]
 
@@ -13,8 +13,6 @@ __all__ = ["ScaleReport"]
 class ScaleReport(Failures):
     """The end of a run. What earlier runs did is counted apart."""
 
-    manifest: str
-    """Where the records are."""
     files: int
     """Objects that were done."""
     bytes: int
@@ -22,9 +20,10 @@ class ScaleReport(Failures):
     output_bytes: int
     """Bytes written; when verifying, bytes of plaintext that were authenticated."""
     skipped: int
-    """Objects whose output existed without a record: a task ran twice, or a run's end was lost."""
+    """Objects whose output existed: a task ran twice, or was killed in an earlier run."""
     recorded: int
-    """Objects that earlier runs had done, by their records."""
+    """When encrypting: objects that the index, or a journal of an earlier run, lists as they are in the source, and whose outputs are
+    there in the listed length."""
     failed: int
     """Objects that failed, after all tries."""
     tasks: int
@@ -37,5 +36,7 @@ class ScaleReport(Failures):
     """Of it: listing."""
     working_seconds: float
     """Seconds of all tasks together, measured on their nodes."""
+    index: IndexReport | None = None
+    """The index that the run wrote, left as it was, or was compared with; None if there is none, or it could not be read or written."""
     failures: tuple[Failure, ...] = field(default=(), repr=False)
     """The objects that failed, by path relative to the source."""

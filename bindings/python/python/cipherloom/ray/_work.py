@@ -6,11 +6,11 @@ import os
 import socket
 import time
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from cipherloom import _native, lcp
-from cipherloom._options import Options, Request
+from cipherloom._options import IndexOptions, Options, Request
 from cipherloom.exceptions import CipherloomError
 from cipherloom.ray._keys import KeySource, keyset
 from cipherloom.ray._listing import Listed
@@ -32,6 +32,8 @@ class Job:
     options: Options
     key_file: str | None
     """Where content keys of publications go."""
+    index: IndexOptions | None
+    """What tasks do for the index of the encrypted tree."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +80,32 @@ def _objects(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_nativ
         key=keyset(job.key),
         new_key=None if job.new_key is None else keyset(job.new_key),
         options=job.options,
-        objects=[(each.path, each.size, each.version) for each in share],
+        index=None if job.index is None else replace(job.index, expected=[each.stream for each in share]),
+        objects=[(each.path, each.size, each.version, each.modified) for each in share],
     )
     counts, failures = _native.process(request)
-    failed = [(_below(job.source, path), reason, error, hint) for path, reason, error, hint in failures]
+    failed = [(_below(job.source, path), reason, error, _hint(job, error, hint)) for path, reason, error, hint in failures]
     if counts["failed"] > len(failed) or counts["untried"]:
         # The run ended early and named one failure for all. What is not known to be done counts as failed with it: another
         # try skips what is there.
         known, (_, reason, error, hint) = {path for path, *_ in failed}, failed[-1]
         failed += [(each.path, reason, error, hint) for each in share if each.path not in known]
         counts = {}
+    known = {each.path for each in share}
+    whole = next((failure for failure in failed if failure[0] not in known), None)
+    if job.operation == "encrypt" and whole is not None:
+        # No journal lists what was made: another try recognises it, and lists it.
+        _, reason, error, hint = whole
+        failed = [(each.path, reason, error, hint) for each in share]
+        counts = {}
     return counts, failed
+
+
+def _hint(job: Job, error: str, hint: str | None) -> str | None:
+    """What to do, where nothing is replaced."""
+    if job.operation == "encrypt" and error == "FileExistsError":
+        return "remove the output and repeat the run, which makes it again; or choose another destination"
+    return hint
 
 
 def _publications(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_native.Failed]]:

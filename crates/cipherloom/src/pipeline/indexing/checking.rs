@@ -1,9 +1,8 @@
 //! Compares an encrypted tree with its index: before the run, what is missing and what is extra; in the run, which stream each file
 //! is; after it, where else the index lists a stream that was found in the wrong place.
 
-use super::items::{Item, Items, Place};
+use super::items::{Item, Items, Place, read_link};
 use super::listing::place_of_listed;
-use super::read_link;
 use super::streams::StreamEnds;
 use crate::Error;
 use crate::error::IndexFault;
@@ -22,7 +21,8 @@ use std::sync::Arc;
 
 /// An index that a tree is compared with.
 pub(super) struct Checking {
-    index: Index,
+    /// `None` if somebody else has read it, who reports what is missing.
+    index: Option<Index>,
     pub(super) expected: Expectations,
     report: IndexReport,
     /// What is to remember this generation.
@@ -77,6 +77,14 @@ impl Checking {
         let (Some(format), Some(index_use)) = (job.work.opening(), &job.index) else {
             return Err(IndexFault::Unsupported("a job that verifies or decrypts").into());
         };
+        if let Some(listed) = &index_use.expected {
+            let expected = tree.entries.iter().map(|entry| match listed.get(&tree.relative_path(entry)) {
+                Some(identity) => Expected::File(*identity),
+                None => Expected::Nothing,
+            });
+            let (expected, report) = (Expectations(Arc::new(expected.collect())), IndexReport::default());
+            return Ok(Some(Checking { index: None, expected, report, anchor: None }));
+        }
         let is_decrypted = matches!(job.work, Work::Decrypt(_));
         // Without the index there is nothing else that such a job could do.
         let needs_index = is_decrypted || index_use.mode == IndexMode::Check { quick: true };
@@ -150,12 +158,12 @@ impl Checking {
         // Where names are hidden, what is to be decrypted and has none was found by the listing.
         let is_extra = |error: &Error| matches!(error, Error::Index(IndexFault::Extra { of: None }));
         report.extra += tree.unlisted.iter().filter(|unlisted| is_extra(&unlisted.error)).count() as u64;
-        Ok(Checking { index, expected: Expectations(Arc::new(expected)), report, anchor })
+        Ok(Checking { index: Some(index), expected: Expectations(Arc::new(expected)), report, anchor })
     }
 
     /// All entries of the index.
-    pub(super) fn entries(&self) -> Entries {
-        self.index.entries()
+    pub(super) fn entries(&self) -> Option<Entries> {
+        self.index.as_ref().map(Index::entries)
     }
 
     /// The stream that the index lists at an entry's path.
@@ -189,8 +197,8 @@ impl Checking {
             };
             faults.push((entry, fault.into()));
         }
-        if let Some(anchor) = &self.anchor
-            && let Err(error) = anchor.write(self.index.root(), self.index.digest())
+        if let (Some(anchor), Some(index)) = (&self.anchor, &self.index)
+            && let Err(error) = anchor.write(index.root(), index.digest())
         {
             let path = error.path().map_or_else(PathBuf::new, Path::to_owned);
             tally.fail_other(&path, None, error.without_path());
@@ -214,7 +222,7 @@ impl Checking {
         if streams.is_empty() {
             return origins;
         }
-        for entry in self.index.entries().flatten() {
+        for entry in self.entries().into_iter().flatten().flatten() {
             let IndexKind::File(file) = &entry.kind else { continue };
             let (Some(found), Ok(path)) = (streams.get(&file.identity), path_of(&entry.path)) else {
                 continue;

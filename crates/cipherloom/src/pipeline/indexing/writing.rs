@@ -1,14 +1,15 @@
 //! What a run writes into an index: the entries of what it has seen, between those that the index listed before.
 
+use super::Seen;
 use super::hidden::Blocked;
-use super::items::{Item, Items};
+use super::items::{Item, Items, read_link};
 use super::streams::Origin;
-use super::{Seen, read_link};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::sync_folders;
 use crate::index::{
-    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, Root, folder_path, path_of, split,
+    ContentDigest, Index, IndexEntry, IndexFile, IndexKind, IndexWriter, JournalWriter, Root, folder_path,
+    path_of, split,
 };
 use crate::pipeline::destination::OutputTree;
 use crate::pipeline::hidden_names::HiddenNames;
@@ -88,6 +89,24 @@ pub(super) fn write(
         written.sync_names()?;
     }
     written.write_names(&writer);
+    writer.finish()
+}
+
+/// Writes what the run has seen into a journal, with the folders that it needs.
+pub(super) fn write_journal(
+    mut writer: JournalWriter,
+    entries: impl Iterator<Item = NewEntry>,
+    written: &Written<'_>,
+) -> Result<(), Error> {
+    if written.seen.iter().all(|seen| seen.get().is_none()) {
+        return Ok(());
+    }
+    for entry in entries {
+        writer.push(&entry?.0)?;
+    }
+    if written.outputs.is_some() && written.job.durable {
+        written.sync_names()?;
+    }
     writer.finish()
 }
 

@@ -1,0 +1,130 @@
+use super::*;
+use crate::index::{IndexFile, JournalWriter};
+use crate::key::{Keyset, Template};
+use crate::machine::Backend;
+
+/// A tree that has an index, and its key.
+struct Sealed {
+    folder: tempfile::TempDir,
+    format: Format,
+}
+
+impl Sealed {
+    /// Lists the files at these paths.
+    fn listing(files: &[(&str, u8)]) -> Sealed {
+        let keyset = Keyset::generate(Template::Aes256GcmHkdf4Kb).unwrap();
+        let format = Format::tink(keyset, Backend::best()).unwrap();
+        let sealed = Sealed { folder: tempfile::tempdir().unwrap(), format };
+        let gathering = sealed.begin();
+        sealed.make(&gathering, files);
+        assert_eq!(finish(gathering, &[]), [""; 0]);
+        sealed
+    }
+
+    fn begin(&self) -> Gathering {
+        Gathering::begin(self.folder.path().into(), &self.format, OsStr::new(""), None).unwrap()
+    }
+
+    /// One task's journal: paths, and what the streams there are recognised by.
+    fn make(&self, gathering: &Gathering, files: &[(&str, u8)]) {
+        let root = gathering.found_root().unwrap();
+        let mut journal = JournalWriter::begin(self.folder.path(), &self.format, b"", root).unwrap();
+        for (path, identity) in files {
+            let file = IndexFile {
+                plaintext: path.as_bytes().to_vec(),
+                size: 5,
+                ciphertext_len: 61,
+                mode: 0o600,
+                modified: Some((7, 8)),
+                identity: [*identity; 16],
+                key_id: 1,
+                inode: None,
+                digest: None,
+                version: None,
+                name: None,
+            };
+            let entry = IndexEntry { path: path.as_bytes().to_vec(), kind: IndexKind::File(file) };
+            journal.push(&entry).unwrap();
+        }
+        journal.finish().unwrap();
+    }
+
+    /// What the index lists.
+    fn listed(&self) -> Vec<(String, u8)> {
+        let (_, files) = list_recorded_files(self.folder.path().into(), &self.format, None).unwrap().unwrap();
+        names(files)
+    }
+}
+
+fn names(files: impl Iterator<Item = Result<RecordedFile, Error>>) -> Vec<(String, u8)> {
+    let name = |file: RecordedFile| (file.encrypted_path.to_str().unwrap().to_owned(), file.identity[0]);
+    files.map(|file| name(file.unwrap())).collect()
+}
+
+fn expect(files: &[(&str, u8)]) -> Vec<(String, u8)> {
+    files.iter().map(|(path, identity)| ((*path).to_owned(), *identity)).collect()
+}
+
+/// What the index does not list of what was made.
+fn finish(gathering: Gathering, made: &[&str]) -> Vec<String> {
+    let made: Vec<PathBuf> = made.iter().map(PathBuf::from).collect();
+    let (_, unlisted) = gathering.finish(&made).unwrap();
+    unlisted.iter().map(|path| path.to_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_was_made_takes_the_place_of_what_was_listed() {
+    let sealed = Sealed::listing(&[("a", 1), ("b", 1), ("d", 1), ("c/e", 1)]);
+    let run = sealed.begin();
+    sealed.make(&run, &[("b", 2), ("c", 2), ("c/f", 2)]);
+    drop(run);
+    let (run, all) = (sealed.begin(), [("a", 1), ("b", 2), ("c", 2), ("d", 1), ("c/e", 1), ("c/f", 2)]);
+    assert_eq!(names(run.recorded()), expect(&all));
+    assert_eq!(finish(run, &["b", "c", "c/f"]), [""; 0]);
+    assert_eq!(sealed.listed(), expect(&all));
+    // Nothing to add.
+    let generation = |run: Gathering| run.finish(&[]).unwrap().0.unwrap().generation;
+    assert_eq!(generation(sealed.begin()), 3);
+}
+
+/// The index says neither that they are as before nor that they are as a journal has it, and so the next run looks at them.
+#[test]
+fn what_no_journal_or_different_ones_list_is_not_listed() {
+    let sealed = Sealed::listing(&[("a", 1), ("b", 1), ("c", 1)]);
+    let run = sealed.begin();
+    sealed.make(&run, &[("b", 2), ("d", 2)]);
+    sealed.make(&run, &[("b", 3), ("d", 2)]);
+    drop(run);
+    let run = sealed.begin();
+    assert_eq!(names(run.recorded()), expect(&[("a", 1), ("c", 1), ("d", 2)]));
+    // The journals of two of them are gone.
+    assert_eq!(finish(run, &["c", "b", "d", "e"]), ["b", "c", "e"]);
+    assert_eq!(sealed.listed(), expect(&[("a", 1), ("d", 2)]));
+    // All of them are.
+    assert_eq!(finish(sealed.begin(), &["a"]), ["a"]);
+    assert_eq!(sealed.listed(), expect(&[("d", 2)]));
+}
+
+/// A run that was killed after it has replaced the root leaves journals that nobody needs.
+#[test]
+fn journals_that_were_merged_are_passed_over_and_removed() {
+    let sealed = Sealed::listing(&[("a", 1)]);
+    let journals = sealed.folder.path().join(".cipherloom/index/journals");
+    let count = || std::fs::read_dir(&journals).unwrap().count();
+    let run = sealed.begin();
+    sealed.make(&run, &[("a", 2), ("b", 2)]);
+    let kept = tempfile::tempdir().unwrap();
+    for journal in std::fs::read_dir(&journals).unwrap().map(Result::unwrap) {
+        std::fs::copy(journal.path(), kept.path().join(journal.file_name())).unwrap();
+    }
+    assert_eq!(finish(run, &["a", "b"]), [""; 0]);
+    assert_eq!(count(), 0);
+    for journal in std::fs::read_dir(kept.path()).unwrap().map(Result::unwrap) {
+        std::fs::copy(journal.path(), journals.join(journal.file_name())).unwrap();
+    }
+    let run = sealed.begin();
+    assert_eq!(names(run.recorded()), expect(&[("a", 2), ("b", 2)]));
+    sealed.make(&run, &[("a", 3)]);
+    assert_eq!(finish(run, &["a"]), [""; 0]);
+    assert_eq!((count(), sealed.listed()), (0, expect(&[("a", 3), ("b", 2)])));
+}
