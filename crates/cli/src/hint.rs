@@ -135,7 +135,9 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         }
         IndexFault::Foreign => "look at it, and move it away",
         IndexFault::WrittenMeanwhile => "run again when the other run has ended",
-        IndexFault::InTheWay => "`cipherloom sync --delete` removes it, if nothing else fails",
+        IndexFault::InTheWay => {
+            "`cipherloom sync --delete` removes what is gone from its SRC; let rekey write to another DST"
+        }
         IndexFault::NotAnAnchor => "choose another --anchor",
         IndexFault::OtherTree => "check DST, and --anchor",
         _ => return None,

@@ -11,7 +11,7 @@ pub fn common_hint(error: &Error) -> Option<Cow<'static, str>> {
         Error::Store { fault, .. } => return store_hint(fault),
         Error::UnknownName { what, known, .. } => return Some(format!("the {what}s are {known}").into()),
         Error::Index(IndexFault::CopiesOfTwoTrees) => {
-            "move the one that is not of this tree away, `.cipherloom` or `00/.cipherloom`: the other is used then"
+            "move `.cipherloom` or `00/.cipherloom` away, whichever is not of this tree, and list the tree before anything writes to it"
         }
         Error::Calibration { .. } => "run the command `cipherloom calibrate` again",
         Error::RekeyUnauthenticated => "decrypt, then encrypt",

@@ -41,8 +41,7 @@ pub(super) struct IndexFolder {
 /// counts: opening the index then reports it.
 #[must_use]
 pub fn has_index(tree: &Path) -> bool {
-    let copy = copied(Path::new(ROOT));
-    [Path::new(ROOT), Path::new(PREVIOUS), &copy].iter().any(|name| !matches!(open(tree, name), Ok(None)))
+    [ROOT, PREVIOUS].iter().any(|name| !matches!(open(tree, Path::new(name)), Ok(None))) || has_copy(tree)
 }
 
 /// Whether the tree in this folder has a second copy of its index, as one with hidden names has.

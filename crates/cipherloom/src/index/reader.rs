@@ -67,8 +67,7 @@ impl Index {
         is_replaced: bool,
     ) -> Result<Option<(Index, Vec<u8>)>, Error> {
         let first = Index::newest_in(Arc::clone(&files), format);
-        let is_visible = matches!(&first, Ok(Some((index, _))) if !index.root.hides_names);
-        let Some(copy) = files.copy().filter(|_| !is_visible).map(Arc::new) else { return first };
+        let Some(copy) = files.copy().map(Arc::new) else { return first };
         let second = match Index::newest_in(Arc::clone(&copy), format) {
             Ok(Some(second)) if second.0.root.hides_names => Some(second),
             _ => None,
@@ -82,9 +81,10 @@ impl Index {
             (Ok(Some((first, file))), second) => {
                 let is_newer =
                     |(second, _): &(Index, Vec<u8>)| second.root.generation > first.root.generation;
+                let other = first.root.hides_names.then_some(copy);
                 Ok(Some(match second.filter(is_newer) {
                     Some((second, file)) => (Index { other: Some(files), ..second }, file),
-                    None => (Index { other: Some(copy), ..first }, file),
+                    None => (Index { other, ..first }, file),
                 }))
             }
             (Err(error), Some(_)) if is_replaced && matches!(error.without_path(), Error::Io { .. }) => {

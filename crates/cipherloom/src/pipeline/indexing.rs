@@ -5,6 +5,7 @@
 //! that this run did not write goes into an index only if a key opens its first segment.
 
 mod checking;
+mod ending;
 mod gathering;
 mod hidden;
 mod items;
@@ -25,7 +26,6 @@ pub use listing::{find_damaged_copies, list_index, list_indexed_files, select_in
 pub(super) use round::{Edits, Round, stream_key};
 pub use streams::{Seen, StreamEnds};
 
-use super::destination::OutputTree;
 use super::hidden_names::HiddenNames;
 use super::job::{IndexMode, IndexUse, Job};
 use super::tally::Tally;
@@ -33,18 +33,16 @@ use super::translation::Buffers;
 use crate::Error;
 use crate::engine::lock;
 use crate::error::IndexFault;
-use crate::files::open_file_below;
 use crate::format::Predecessor;
-use crate::index::{FOLDER, HiddenName, IndexWriter, JournalWriter, Replacing, Root, StreamIdentity};
+use crate::index::{HiddenName, IndexWriter, JournalWriter, Replacing, Root};
 use crate::report::{IndexReport, Observer};
 use crate::tree::{Attributes, Tree};
 use checking::Checking;
-use hidden::{Blocked, blocked_by_names, new_names, place_of};
+use hidden::{Blocked, blocked_by_names, new_names};
 use rekeying::Rekeying;
 use std::fs::File;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
-use writing::{Written, entries_of, rekeyed_entries, write, write_journal};
 
 /// A run's use of an index.
 pub struct Indexing<'r> {
@@ -309,106 +307,6 @@ impl<'r> Indexing<'r> {
             Purpose::Carry(rekeying) => rekeying.is_in_place,
             Purpose::Journal(_) => true,
             Purpose::Write(_) | Purpose::Check(_) => false,
-        }
-    }
-
-    /// Writes the index, or reports what was kept back; `None` if that failed, which is reported, or if a run that re-keys into
-    /// another folder has made nothing and something failed. In place, the index in force is reported then.
-    pub(super) fn finish(self, outputs: Option<&OutputTree>, tally: &Tally<'_, u32>) -> Option<IndexReport> {
-        let (tree, names) = (self.tree, self.names.clone());
-        let identity_of = |entry: u32| {
-            let listed = tree.entries.get(entry);
-            let file = open_file_below(&tree.root, &place_of(tree, &names, entry)).ok()?;
-            StreamEnds::read(&file, listed.size()).ok()?.identity().ok()
-        };
-        self.finish_with(outputs, tally, &|entry| entry, &identity_of)
-    }
-
-    /// The same for a tree in an object store. `key`: an entry as the tally knows it; `identity_of`: what identifies the stream
-    /// of an entry that was kept back, if that is known.
-    pub fn finish_in_store<K: Send>(
-        self,
-        tally: &Tally<'_, K>,
-        key: &dyn Fn(u32) -> K,
-        identity_of: &dyn Fn(u32) -> Option<StreamIdentity>,
-    ) -> Option<IndexReport> {
-        self.finish_with(None, tally, key, identity_of)
-    }
-
-    fn finish_with<K: Send>(
-        self,
-        outputs: Option<&OutputTree>,
-        tally: &Tally<'_, K>,
-        key: &dyn Fn(u32) -> K,
-        identity_of: &dyn Fn(u32) -> Option<StreamIdentity>,
-    ) -> Option<IndexReport> {
-        let Indexing { tree, job, root, purpose, seen, held, round: _, names, blocked } = self;
-        let held = held.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let report = |path: &Path, error: &Error| tally.fail_other(path, None, error);
-        let written = Written {
-            tree,
-            job,
-            root,
-            outputs,
-            seen: &seen,
-            digests: &[],
-            names: &names,
-            blocked,
-            report: &report,
-        };
-        let finish = |checking: Checking| {
-            let (report, held) = checking.finish(tree, held, identity_of, tally);
-            for (entry, error) in held {
-                tally.end_entry(key(entry), Err(error));
-            }
-            report
-        };
-        let (result, compared) = match purpose {
-            Purpose::Check(checking) => return Some(finish(*checking)),
-            Purpose::Journal(writer) => {
-                let entries = entries_of(Items::sorted(tree, job, Place::Output), &written);
-                if let Err(error) = write_journal(*writer, entries, &written) {
-                    let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
-                    tally.fail_other(&path, None, error.without_path());
-                }
-                return None;
-            }
-            Purpose::Carry(rekeying) => {
-                let Rekeying { checking, writer, is_in_place, .. } = *rekeying;
-                let source = checking.entries().into_iter().flatten();
-                let compared = finish(checking);
-                let nothing_failed = tally.report(0).failed == 0 && !tally.is_stopped();
-                if !nothing_failed && seen.iter().all(|seen| seen.get().is_none()) {
-                    return is_in_place.then_some(compared);
-                }
-                let items = Items::sorted(tree, job, Place::Source);
-                let entries = rekeyed_entries(source, items, is_in_place, &written);
-                (write(writer, entries, true, &written), compared)
-            }
-            Purpose::Write(writer) => {
-                let is_update = job.work.sealing().is_some();
-                let mode = job.index.as_ref().map(|index| index.mode);
-                let is_partial = matches!(mode, Some(IndexMode::Rebuild { partial: true, .. }));
-                let result = if is_update || is_partial || tally.report(0).failed == 0 {
-                    let place = if is_update { Place::Output } else { Place::Source };
-                    let entries = entries_of(Items::sorted(tree, job, place), &written);
-                    write(*writer, entries, is_update, &written)
-                } else {
-                    // What failed would be missing from it, and nothing would show that.
-                    Err(IndexFault::FilesFailed.into())
-                };
-                (result, IndexReport::default())
-            }
-        };
-        match result {
-            Ok(root) => {
-                Some(IndexReport { missing: compared.missing, extra: compared.extra, ..report_of(&root) })
-            }
-            Err(error) => {
-                let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
-                tally.fail_other(&path, None, error.without_path());
-                None
-            }
         }
     }
 }

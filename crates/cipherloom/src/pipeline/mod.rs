@@ -86,7 +86,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
     for unlisted in &tree.unlisted {
         tally.fail_other(&unlisted.path, None, &unlisted.error);
     }
-    let hidden_folders = job.hides_outputs().then(|| output_folders(&tree.root)).transpose()?;
+    let hidden_folders = job.hides_outputs().then(|| output_folders(tree)).transpose()?;
     // The folders that the outputs go to.
     let folders = hidden_folders.as_ref().unwrap_or(tree);
     let outputs = destination::prepare(folders, job, &tally)?;

@@ -239,15 +239,17 @@ pub fn dry_run(
 /// Where the outputs are whose names are hidden, by the paths of their plaintexts: as far as the index lists them. `None` if none
 /// are hidden.
 fn hidden_outputs(job: &Job, tree: &Tree) -> Result<Option<HashMap<PathBuf, PathBuf>>, Error> {
-    let (root, format) = match (&job.work, &job.destination) {
-        (Work::Encrypt(format), Some(root)) if job.hides_names() => (root, format),
-        (Work::Rekey { from, .. }, _) if job.hides_names() => (&tree.root, from),
+    let (root, format, other) = match (&job.work, &job.destination) {
+        (Work::Encrypt(format), Some(root)) if job.hides_names() => (root, format, format),
+        // A run that was stopped has sealed it with the new key.
+        (Work::Rekey { from, to }, _) if job.hides_names() => (&tree.root, from, to),
         _ => return Ok(None),
     };
     if !has_index(root) {
         return Ok(Some(HashMap::new()));
     }
-    let (_, entries) = list_index(IndexPlace::Folder(root), format, None)?;
+    let list = |format| list_index(IndexPlace::Folder(root), format, None);
+    let (_, entries) = list(format).or_else(|error| list(other).map_err(|_| error))?;
     entries
         .map(|entry| entry.map(|entry| (entry.path, entry.encrypted_path)))
         .collect::<Result<_, _>>()

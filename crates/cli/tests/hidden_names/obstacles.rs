@@ -89,3 +89,40 @@ fn re_keying_into_a_tree_keeps_what_is_listed() {
         .says(&["third/three: ", IN_THE_WAY]);
     place.run("verify third --key key.json").expect(0).says(&["3 files"]);
 }
+
+#[test]
+fn re_keying_replaces_no_file_that_is_listed_under_another_path() {
+    let place = hidden();
+    place.run("rekey sealed mirror --key key.json --to key.json").expect(0);
+    fs::rename(place.at("tree/three"), place.at("tree/four")).unwrap();
+    place.run("sync tree sealed --key key.json --hide-names --delete").expect(0).says(&["1 renamed"]);
+    for if_exists in ["fail", "overwrite"] {
+        let rekey = format!("rekey sealed mirror --key key.json --to key.json --if-exists {if_exists}");
+        place.run(&rekey).says(&["mirror/four: ", IN_THE_WAY]);
+        place.run("verify mirror --key key.json").expect(0).says(&["3 files"]);
+        let listed = place.run("list mirror --key key.json").expect(0).out;
+        assert!(listed.contains("three") && !listed.contains("four"), "{listed}");
+    }
+}
+
+#[test]
+fn several_sources_have_hidden_names_too() {
+    let place = Place::new();
+    fs::create_dir(place.at("sealed")).unwrap();
+    fs::create_dir(place.at("more")).unwrap();
+    fs::write(place.at("more/four"), "4").unwrap();
+    let run = "encrypt tree more sealed --key key.json --index --hide-names";
+    place.run(run).expect(0).says(&["encrypted 4 files"]);
+    place.verify("").expect(0);
+    let listed = places(&place).into_keys().collect::<Vec<_>>();
+    assert_eq!(listed, ["more/four", "tree/a/one", "tree/a/two", "tree/three"]);
+}
+
+#[test]
+fn a_file_that_has_the_name_of_a_folder_of_hidden_names_is_no_index() {
+    let place = Place::new();
+    fs::create_dir(place.at("plain")).unwrap();
+    fs::write(place.at("plain/00"), "").unwrap();
+    let ended = place.run("encrypt tree plain --key key.json").expect(0);
+    assert!(!ended.err.contains("index"), "{}", ended.err);
+}

@@ -125,7 +125,7 @@ fn a_copy_of_another_tree_of_the_key_stops_every_run() {
             "list sealed --key key.json",
         ] {
             let ended = place.run(run).expect(5).says(&["sealed: ", two_trees]);
-            ended.says(&["hint: move the one that is not of this tree away"]);
+            ended.says(&["hint: move `.cipherloom` or `00/.cipherloom` away"]);
             assert_eq!(fs::read(place.at(kept).join("root")).unwrap(), before, "{run}");
         }
         fs::remove_dir_all(place.at(copy)).unwrap();
@@ -312,4 +312,51 @@ fn a_rollback_of_everything_shows_only_to_an_anchor() {
         "the tree was rolled back: its index is of generation 2, and the anchor knows generation 3";
     place.verify(" --anchor anchor").expect(5).says(&[rolled_back]);
     place.run(&format!("{ENCRYPT} --anchor anchor")).expect(5).says(&[rolled_back]);
+}
+
+#[test]
+fn a_new_index_keeps_the_names_of_what_is_missing_or_cannot_be_opened() {
+    let place = hidden();
+    let files = crate::places(&place);
+    let one = &files["a/one"];
+    let aside = place.at("aside");
+    fs::rename(one, &aside).unwrap();
+    let ended = place.run("index sealed --key key.json --replace").expect(6);
+    ended.says(&["sealed/a/one: missing"]).says(&["lists 5 entries"]);
+    assert_eq!(crate::places(&place), files);
+    fs::write(one, [7; 100]).unwrap();
+    let ended = place.run("index sealed --key key.json --replace --skip-unopened");
+    ended.says(&["sealed/a/one: this is not a tink stream"]).says(&["lists 5 entries"]);
+    assert_eq!(crate::places(&place), files);
+    fs::rename(&aside, one).unwrap();
+    place.verify("").expect(0);
+    is_opened(&place);
+    // The lists know them, too.
+    for copy in [INDEX, COPY] {
+        fs::remove_dir_all(place.at(copy)).unwrap();
+    }
+    place.run("index sealed --key key.json").expect(0);
+    assert_eq!(crate::places(&place), files);
+}
+
+#[test]
+fn nobody_takes_a_tree_for_a_plain_one_that_has_lost_its_index() {
+    let place = hidden();
+    place.run("encrypt tree plain --key key.json --index").expect(0);
+    copy_folder(&place.at(INDEX), &place.at("index"));
+    put_back(&place.at("plain/.cipherloom/index"), &place.at(INDEX));
+    let two = "the two copies of the tree's index are of different trees";
+    for run in ["decrypt sealed opened", "verify sealed", "index sealed --replace"] {
+        place.run(&format!("{run} --key key.json")).expect(5).says(&[two]);
+    }
+    assert!(!place.at("opened").exists());
+    put_back(&place.at("index"), &place.at(INDEX));
+    is_opened(&place);
+    for copy in [INDEX, COPY] {
+        fs::remove_dir_all(place.at(copy).parent().unwrap()).unwrap();
+    }
+    for run in ["encrypt tree sealed --key key.json", "encrypt tree sealed --key key.json --index"] {
+        place.run(run).expect(2).says(&["the tree's names are hidden"]);
+    }
+    assert!(!place.at("sealed/three").exists());
 }

@@ -10,8 +10,8 @@ use crate::error::IndexFault;
 use crate::files::Hidden;
 use crate::format::Format;
 use crate::index::{
-    FOLDER, HiddenName, Index, IndexEntry, IndexKind, IndexWriter, NewNames, ancestors, has_copy, has_index,
-    has_name_lists, is_name_list, is_unreadable, path_of, read_name_lists, split,
+    FOLDER, HiddenName, Index, IndexEntry, IndexKind, IndexWriter, NewNames, ancestors, folder_path,
+    has_copy, has_index, has_name_lists, is_name_list, is_unreadable, path_of, read_name_lists, split,
 };
 use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::{IndexMode, IndexUse, Job, Work};
@@ -45,7 +45,9 @@ pub fn reveal(
         Ok(Some(listing)) => listing.root().hides_names,
         Ok(None) => has_name_lists(root, format),
         // Another run may be at work, and have written no list yet.
-        Err(_) => has_name_lists(root, format) || Index::hides_names(root, format) == Some(true),
+        Err(_) => {
+            has_copy(root) || has_name_lists(root, format) || Index::hides_names(root, format) == Some(true)
+        }
     };
     if !hides_names {
         return Ok(None);
@@ -255,11 +257,14 @@ pub fn refuse_other_names(job: &Job) -> Result<(), Error> {
         return Ok(());
     }
     let has_folder = |above: &Path| fs::symlink_metadata(above.join(FOLDER)).is_ok();
-    if !(has_folder(root) || has_folder(&root.join("00"))) {
-        return Ok(());
-    }
-    // Whoever writes the index reports what is wrong with it.
-    let are_hidden = if has_copy(root) { Some(true) } else { Index::hides_names(root, format) };
+    let are_hidden = if has_folder(root) || has_folder(&root.join("00")) {
+        // Whoever writes the index reports what is wrong with it.
+        if has_copy(root) { Some(true) } else { Index::hides_names(root, format) }
+    } else {
+        // Both copies may be lost.
+        let has_any = [0, u8::MAX].iter().any(|number| root.join(folder_path(*number)).is_dir());
+        (has_any && !job.hides_outputs() && has_name_lists(root, format)).then_some(true)
+    };
     match are_hidden.filter(|are_hidden| *are_hidden != job.hides_outputs()) {
         Some(are_hidden) => Err(Error::from(IndexFault::OtherNames { are_hidden }).at(root)),
         None => Ok(()),
@@ -267,10 +272,12 @@ pub fn refuse_other_names(job: &Job) -> Result<(), Error> {
 }
 
 /// The folders of an encrypted tree with hidden names, for those who make them: all that there can be, so that they say nothing.
-pub(in crate::pipeline) fn output_folders(source: &Path) -> Result<Tree, Error> {
+pub(in crate::pipeline) fn output_folders(source: &Tree) -> Result<Tree, Error> {
     let attributes = Attributes::with_mode(0o700)?;
-    let mut tree = Tree::empty(source.to_owned(), attributes.clone());
-    let folders = (0..=u8::MAX).map(crate::index::folder_path);
+    let mut tree = Tree::empty(source.root.clone(), attributes.clone());
+    tree.is_several = source.is_several;
+
+    let folders = (0..=u8::MAX).map(folder_path);
     tree.directories.extend(folders.map(|path| Directory { path, attributes: attributes.clone() }));
     Ok(tree)
 }
@@ -336,7 +343,8 @@ pub(super) fn new_names(
     output_names(tree, job, before, &|_, path| Some(names.draw(path)))
 }
 
-/// What is in the way of a job that re-keys into another tree, whose index may list a file under another hidden name.
+/// What is in the way of a job that re-keys into another tree, whose index may list a file under another hidden name, or another
+/// file under its name.
 pub(super) fn blocked_by_names(
     tree: &Tree,
     job: &Job,
@@ -346,6 +354,21 @@ pub(super) fn blocked_by_names(
     let Some(before) = writer.previous() else { return Ok(Blocked::default()) };
     let (found, mut blocked) = output_names(tree, job, before, &|entry, _| names.of(entry))?;
     blocked.files.extend((0..).take(tree.entries.len()).filter(|entry| found.of(*entry) != names.of(*entry)));
+    let mut listed = HashMap::new();
+    for entry in before.entries() {
+        let entry = entry?;
+        if let IndexKind::File(file) = entry.kind {
+            listed.extend(file.name.map(|name| (name, entry.path)));
+        }
+    }
+    for (item, path) in Items::sorted(tree, job, Place::Output) {
+        if let Item::File(entry) = item
+            && let Some(other) = names.of(entry).and_then(|name| listed.get(&name))
+            && *other != path
+        {
+            blocked.files.insert(entry);
+        }
+    }
     Ok(blocked)
 }
 

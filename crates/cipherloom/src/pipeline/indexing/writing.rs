@@ -41,18 +41,19 @@ pub(super) struct Written<'w> {
 type NewEntry = Result<(IndexEntry, bool), Error>;
 
 /// Writes what the run has seen, in the index's order. `keeps`: what the index listed before stays in it, unless this run has
-/// replaced it.
+/// replaced it. With the root comes how many files are listed that are missing, and have been reported.
 pub(super) fn write(
     mut writer: IndexWriter,
     entries: impl Iterator<Item = NewEntry>,
     keeps: bool,
     written: &Written<'_>,
-) -> Result<Root, Error> {
-    // Where names are hidden, it also knows what a file does not show that is listed anew, as far as it can be read.
+) -> Result<(Root, u64), Error> {
+    // Where names are hidden, nothing else knows them. So it stays in the index as far as it can be read, and also says what a file
+    // does not show that is listed anew.
     let hides_names = written.job.hides_names();
     let before = writer.previous().filter(|_| keeps || hides_names).map(Index::entries);
     let before = before.into_iter().flatten().take_while(|listed| keeps || listed.is_ok());
-    let mut before = before.peekable();
+    let (mut before, mut missing) = (before.peekable(), 0);
     for entry in entries {
         let (entry, is_found) = entry?;
         let mut known = None;
@@ -63,7 +64,8 @@ pub(super) fn write(
             let listed = listed?;
             if listed.path == entry.path {
                 known = Some(listed);
-            } else if keeps {
+            } else {
+                missing += u64::from(!keeps && written.report_missing(&listed)?);
                 writer.push(&listed)?;
             }
         }
@@ -82,14 +84,16 @@ pub(super) fn write(
             _ => writer.push(&entry)?,
         }
     }
-    for listed in before.filter(|_| keeps) {
-        writer.push(&listed?)?;
+    for listed in before {
+        let listed = listed?;
+        missing += u64::from(!keeps && written.report_missing(&listed)?);
+        writer.push(&listed)?;
     }
     if written.outputs.is_some() && written.job.durable {
         written.sync_names()?;
     }
     written.write_names(&writer);
-    writer.finish()
+    Ok((writer.finish()?, missing))
 }
 
 /// Writes what the run has seen into a journal, with the folders that it needs.
@@ -148,6 +152,16 @@ fn is_same_file(one: &IndexEntry, other: &IndexEntry) -> bool {
 }
 
 impl Written<'_> {
+    /// Reports a file that the index lists if it is not there, and returns whether that is so.
+    fn report_missing(&self, listed: &IndexEntry) -> Result<bool, Error> {
+        let IndexKind::File(IndexFile { name: Some(name), .. }) = &listed.kind else { return Ok(false) };
+        let is_missing = std::fs::symlink_metadata(self.root.join(name.path())).is_err();
+        if is_missing {
+            (self.report)(&self.root.join(path_of(&listed.path)?), &IndexFault::Missing.into());
+        }
+        Ok(is_missing)
+    }
+
     /// Writes the lists of hidden names, which come before the root.
     pub(super) fn write_names(&self, writer: &IndexWriter) {
         for error in writer.write_names() {

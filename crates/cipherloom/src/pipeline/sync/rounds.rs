@@ -171,7 +171,7 @@ impl<'s> Rounds<'s> {
         let workers = Workers::new(plan.as_ref().map_or(1, |plan| plan.threads), sync.observer);
         let entries = subset.entries(job);
         let tally = Tally::new(&entries, &workers);
-        let hidden_folders = job.hides_outputs().then(|| output_folders(&tree.root)).transpose()?;
+        let hidden_folders = job.hides_outputs().then(|| output_folders(tree)).transpose()?;
         let folders = hidden_folders.as_ref().unwrap_or(tree);
         let prepare = |made| destination::prepare_below(made, folders, job, &tally);
         let outputs = self.made.as_ref().map(prepare).transpose()?;
