@@ -57,6 +57,21 @@ def test_a_source_of_another_time_has_changed(tmp_path: Path, key: cl.Keyset, ke
     assert (report.recorded, report.files, failed(report)) == (1, 1, {"old": "FileExistsError"})
 
 
+def test_trees_with_hidden_names_are_refused(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    source, out = write(tmp_path / "in", {"a": 100}), tmp_path / "out"
+    cl.encrypt_tree(source, out, key, index=True, hide_names=True)
+    with pytest.raises(cl.CipherloomError, match="names are hidden"):
+        scale.encrypt(source, out, key_file)
+    for operation in (
+        lambda: scale.decrypt(out, tmp_path / "back", key_file),
+        lambda: scale.verify(out, key_file),
+        lambda: scale.rekey(out, tmp_path / "other", key_file, key_file),
+    ):
+        with pytest.raises(cl.InvalidRequest, match="its names are hidden"):
+            operation()
+    assert not (out / "a").exists() and not (tmp_path / "back").exists()
+
+
 def test_outputs_of_other_settings_are_no_outputs_of_a_run(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
     source, out = write(tmp_path / "in", {"a": 100, "b": 90}), tmp_path / "out"
     scale.encrypt(source, out, key_file)

@@ -145,6 +145,8 @@ def _run(
         raise InvalidRequest("anchor is for encrypt and verify: other runs use no index")
     source = _place(source)
     target = None if destination is None else _place(destination)
+    if operation != "encrypt":
+        _check_names(source)
     opened = None if key is None else _load(key)
     if new_key is not None:
         # One that cannot be loaded fails now.
@@ -199,6 +201,14 @@ def _place(given: StrPath) -> str:
     if _native.is_address(given):
         return os.fspath(given)
     return os.path.abspath(_native.without_scheme(given))
+
+
+def _check_names(source: str) -> None:
+    """Where names are hidden, the index is kept twice."""
+    if os.path.lexists(os.path.join(source, "00", ".cipherloom", "copy", "root")):
+        error = InvalidRequest(f"{source}: its names are hidden, and tasks do not know them")
+        error.add_note("hint: use cipherloom.decrypt_tree, verify_tree or rekey_tree")
+        raise error
 
 
 def _check_reserved(operation: Operation, source: str) -> None:

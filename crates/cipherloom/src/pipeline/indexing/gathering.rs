@@ -171,6 +171,9 @@ pub fn list_recorded_files(
     anchor: Option<&Path>,
 ) -> Result<Option<(IndexReport, RecordedFiles)>, Error> {
     let index = Index::open(place, format)?;
+    if index.as_ref().is_some_and(|index| index.root().hides_names) {
+        return Err(IndexFault::OtherNames { are_hidden: true }.into());
+    }
     if let Some(anchor) = anchor.map(Anchor::read).transpose()? {
         anchor.check(index.as_ref())?;
         let index = index.as_ref().ok_or(IndexFault::Absent)?;
