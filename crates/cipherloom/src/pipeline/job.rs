@@ -171,8 +171,7 @@ pub struct IndexUse {
     pub names: HiddenNames,
     /// Whether an authentic file that is not the listed one is decrypted before it is reported: nobody asked for an index.
     pub releases_replaced: bool,
-    /// With [`IndexMode::Update`]: lists what the job encrypts in journals alone, for the run that has found the root whose file has
-    /// this SHA-256 and merges all journals when it ends. Outputs show of which version of a source they were made.
+    /// With [`IndexMode::Update`]: lists what the job encrypts in journals alone, behind the root of this SHA-256. Outputs have a mark.
     pub journal: Option<[u8; 32]>,
     /// With [`IndexMode::Check`]: what the index lists, by path, as somebody else has read it. No index is opened then.
     pub expected: Option<Arc<HashMap<PathBuf, StreamIdentity>>>,
