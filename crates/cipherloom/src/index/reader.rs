@@ -70,6 +70,10 @@ impl Index {
         let Some(copy) = files.copy().map(Arc::new) else { return first };
         let second = match Index::newest_in(Arc::clone(&copy), format) {
             Ok(Some(second)) if second.0.root.hides_names => Some(second),
+            // It may be all that is left.
+            Err(error) if matches!((&first, error.without_path()), (Ok(None), Error::Io { .. })) => {
+                return Err(error);
+            }
             _ => None,
         };
         match (first, second) {

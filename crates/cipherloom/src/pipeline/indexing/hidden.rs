@@ -65,6 +65,9 @@ pub fn reveal(
             // What the index still knows, lists need not.
             let listed = listing.ok().flatten().map(|listing| listing.entries());
             let is_whole = listed.is_some_and(|listed| revealed.add_listed(selection, listed).is_ok());
+            if !(is_whole || selection.takes_everything()) {
+                return Err(IndexFault::Unsupported("all files of a tree with hidden names").into());
+            }
             revealed.add_named(root, format, selection, is_whole)?;
         }
         (_, Ok(Some(listing))) => {
@@ -173,21 +176,26 @@ impl<'f> Revealed<'f> {
                     && !folders.contains(path)
                     && !above().any(|folder| taken.contains(folder))
             });
-            let path = match path {
-                Some(path) => path,
-                None => {
-                    let as_path = Path::new(LOST).join(name.path());
-                    let path = super::bytes_of(&as_path);
-                    let error = IndexFault::NameLost { as_path }.into();
-                    self.tree.unlisted.push(Unlisted { path: root.join(name.path()), error });
-                    path
-                }
-            };
+            let path = path.unwrap_or_else(|| {
+                let as_path = Path::new(LOST).join(name.path());
+                let path = super::bytes_of(&as_path);
+                let error = IndexFault::NameLost { as_path }.into();
+                self.tree.unlisted.push(Unlisted { path: root.join(name.path()), error });
+                path
+            });
             folders.extend(ancestors(&path).map(<[u8]>::to_vec));
             taken.insert(path.clone());
             if selection.takes(&path_of(&path)?) {
                 self.file(&path, entry.size(), &entry.attributes(), Some(name))?;
             }
+        }
+        let found: HashSet<HiddenName> = self.names.iter().flatten().copied().collect();
+        let mut missing: Vec<_> =
+            paths.into_iter().filter(|(name, _)| !(is_rest || found.contains(name))).collect();
+        missing.sort();
+        for (_, path) in missing {
+            let path = root.join(path_of(&path)?);
+            self.tree.unlisted.push(Unlisted { path, error: IndexFault::Missing.into() });
         }
         Ok(())
     }
@@ -256,15 +264,16 @@ pub fn refuse_other_names(job: &Job) -> Result<(), Error> {
     if job.index.as_ref().is_some_and(|index| index.store.is_some()) {
         return Ok(());
     }
-    let has_folder = |above: &Path| fs::symlink_metadata(above.join(FOLDER)).is_ok();
-    let are_hidden = if has_folder(root) || has_folder(&root.join("00")) {
-        // Whoever writes the index reports what is wrong with it.
-        if has_copy(root) { Some(true) } else { Index::hides_names(root, format) }
-    } else {
-        // Both copies may be lost.
-        let has_any = [0, u8::MAX].iter().any(|number| root.join(folder_path(*number)).is_dir());
-        (has_any && !job.hides_outputs() && has_name_lists(root, format)).then_some(true)
-    };
+    // Whoever writes the index reports what is wrong with it.
+    let mut are_hidden = has_copy(root).then_some(true);
+    if are_hidden.is_none() && fs::symlink_metadata(root.join(FOLDER)).is_ok() {
+        are_hidden = Index::hides_names(root, format);
+    }
+    // Both copies may be lost.
+    let has_any = || [0, u8::MAX].iter().any(|number| root.join(folder_path(*number)).is_dir());
+    if are_hidden.is_none() && !job.hides_outputs() && has_any() && has_name_lists(root, format) {
+        are_hidden = Some(true);
+    }
     match are_hidden.filter(|are_hidden| *are_hidden != job.hides_outputs()) {
         Some(are_hidden) => Err(Error::from(IndexFault::OtherNames { are_hidden }).at(root)),
         None => Ok(()),
