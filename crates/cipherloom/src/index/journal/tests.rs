@@ -192,6 +192,22 @@ fn without_locks_no_run_replaces_what_another_has_written() {
     assert_eq!(begin(tree, &format).previous().unwrap().root(), &root);
 }
 
+/// Each of two machines may lock files for itself alone.
+#[test]
+fn a_lock_is_not_believed_to_keep_others_out() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let tree = folder.path();
+    drop(begin(tree, &format));
+    let mut first = begin(tree, &format);
+    fs::remove_file(tree.join(".cipherloom/index/lock")).unwrap();
+    let second = begin(tree, &format);
+    first.push(&entry("a", 1)).unwrap();
+    let root = first.finish().unwrap();
+    let error = second.finish().unwrap_err();
+    assert!(matches!(error.without_path(), Error::Index(IndexFault::Overtaken)), "{error}");
+    assert_eq!(begin(tree, &format).previous().unwrap().root(), &root);
+}
+
 #[test]
 fn a_journal_takes_only_what_an_index_lists() {
     let (folder, format) = (tempfile::tempdir().unwrap(), tink());
