@@ -223,11 +223,21 @@ pub(crate) struct JournalEntries {
 }
 
 impl JournalEntries {
+    /// Whether objects are listed, which may have the paths of folders.
+    pub(crate) fn is_in_store(&self) -> bool {
+        matches!(*self.journals.files, IndexFiles::Store(_))
+    }
+
     fn advance(&mut self) -> Result<Option<(IndexEntry, bool)>, Error> {
-        let Some(due) = self.take(None)? else { return Ok(None) };
+        let Some(mut due) = self.take(None)? else { return Ok(None) };
         let mut is_disputed = false;
         while let Some(other) = self.take(Some(&due.path))? {
-            is_disputed |= !is_same(&due, &other);
+            match (&due.kind, &other.kind) {
+                // An object; the folder is only there for others.
+                (IndexKind::Folder { .. }, IndexKind::File(_)) if self.is_in_store() => due = other,
+                (IndexKind::File(_), IndexKind::Folder { .. }) if self.is_in_store() => {}
+                _ => is_disputed |= !is_same(&due, &other),
+            }
         }
         Ok(Some((due, is_disputed)))
     }

@@ -37,6 +37,8 @@ pub use entry::{ObjectVersion, StreamIdentity};
 pub use folder::has_index;
 pub(crate) use journal::{JournalEntries, JournalWriter, Journals};
 pub use part::rewrite_part;
+#[cfg(test)]
+pub(crate) use place::tests::{Memory, Objects};
 pub use place::{IndexPlace, IndexStore};
 pub(crate) use reader::{Entries, Index};
 pub(crate) use root::Root;

@@ -135,19 +135,24 @@ enum Origin {
     Disputed,
 }
 
-/// The entries of an index, and in their places those of journals.
+/// The entries of an index, and in their places those of journals; but an object stays, whose path is that of a folder for others.
 fn merge(
     listed: impl Iterator<Item = Result<IndexEntry, Error>>,
     journals: JournalEntries,
 ) -> impl Iterator<Item = Result<(IndexEntry, Origin), Error>> {
+    let is_in_store = journals.is_in_store();
+    let is_folder = |entry: &IndexEntry| matches!(entry.kind, IndexKind::Folder { .. });
     let (mut listed, mut journals) = (listed.peekable(), journals.peekable());
     std::iter::from_fn(move || {
-        let order = match (listed.peek(), journals.peek()) {
-            (Some(Ok(listed)), Some(Ok((made, _)))) => listed.order(made),
-            (Some(Err(_)), _) | (_, None) => Ordering::Less,
-            (_, Some(_)) => Ordering::Greater,
+        let (order, stays) = match (listed.peek(), journals.peek()) {
+            (Some(Ok(listed)), Some(Ok((made, _)))) => {
+                (listed.order(made), is_in_store && is_folder(made) && !is_folder(listed))
+            }
+            (Some(Err(_)), _) | (_, None) => (Ordering::Less, false),
+            (_, Some(_)) => (Ordering::Greater, false),
         };
-        if order == Ordering::Less {
+        if order == Ordering::Less || order == Ordering::Equal && stays {
+            journals.next_if(|_| order == Ordering::Equal);
             return listed.next().map(|entry| Ok((entry?, Origin::Index)));
         }
         if order == Ordering::Equal {

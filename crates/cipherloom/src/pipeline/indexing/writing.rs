@@ -44,6 +44,7 @@ pub(super) fn write(
 ) -> Result<Root, Error> {
     let before = writer.previous().filter(|_| keeps).map(Index::entries);
     let mut before = before.into_iter().flatten().peekable();
+    let is_in_store = written.job.index.as_ref().is_some_and(|index| index.store.is_some());
     for entry in entries {
         let (entry, is_found) = entry?;
         let mut known = None;
@@ -65,6 +66,10 @@ pub(super) fn write(
                 let fault = Error::from(IndexFault::Replaced { by: None });
                 (written.report)(&path, &fault);
                 writer.push(&listed)?;
+            }
+            // An object, whose path is that of a folder for others.
+            Some(listed) if is_in_store && is_folder(&entry) && !is_folder(&listed) => {
+                writer.push(&listed)?
             }
             _ => writer.push(&entry)?,
         }
@@ -126,6 +131,10 @@ pub(super) fn rekeyed_entries<'w>(
             Item::Folder(_) | Item::Link(_) => written.entry(item, path).transpose(),
         }
     })
+}
+
+fn is_folder(entry: &IndexEntry) -> bool {
+    matches!(entry.kind, IndexKind::Folder { .. })
 }
 
 fn is_same_file(one: &IndexEntry, other: &IndexEntry) -> bool {

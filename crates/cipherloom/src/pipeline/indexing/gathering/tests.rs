@@ -1,35 +1,52 @@
 use super::*;
-use crate::index::{IndexFile, JournalWriter};
+use crate::index::{IndexFile, JournalWriter, Memory, Objects};
 use crate::key::{Keyset, Template};
 use crate::machine::Backend;
 
 /// A tree that has an index, and its key.
 struct Sealed {
     folder: tempfile::TempDir,
+    bucket: Option<Objects>,
     format: Format,
 }
 
 impl Sealed {
     /// Lists the files at these paths.
     fn listing(files: &[(&str, u8)]) -> Sealed {
+        Sealed::listing_in(None, files)
+    }
+
+    fn listing_in(bucket: Option<Objects>, files: &[(&str, u8)]) -> Sealed {
         let keyset = Keyset::generate(Template::Aes256GcmHkdf4Kb).unwrap();
         let format = Format::tink(keyset, Backend::best()).unwrap();
-        let sealed = Sealed { folder: tempfile::tempdir().unwrap(), format };
+        let sealed = Sealed { folder: tempfile::tempdir().unwrap(), bucket, format };
         let gathering = sealed.begin();
         sealed.make(&gathering, files);
         assert_eq!(finish(gathering, &[]), [""; 0]);
         sealed
     }
 
-    fn begin(&self) -> Gathering {
-        Gathering::begin(self.folder.path().into(), &self.format, OsStr::new(""), None).unwrap()
+    fn at<T>(&self, work: impl FnOnce(IndexPlace<'_>) -> T) -> T {
+        match &self.bucket {
+            Some(objects) => work(IndexPlace::Store(&Memory::of(objects))),
+            None => work(self.folder.path().into()),
+        }
     }
 
-    /// One task's journal: paths, and what the streams there are recognised by.
+    fn begin(&self) -> Gathering {
+        self.at(|place| Gathering::begin(place, &self.format, OsStr::new(""), None)).unwrap()
+    }
+
+    /// One task's journal: paths, and what the streams there are recognised by. A folder's path ends with `/`.
     fn make(&self, gathering: &Gathering, files: &[(&str, u8)]) {
         let root = gathering.found_root().unwrap();
-        let mut journal = JournalWriter::begin(self.folder.path(), &self.format, b"", root).unwrap();
+        let mut journal = self.at(|place| JournalWriter::begin(place, &self.format, b"", root)).unwrap();
         for (path, identity) in files {
+            if let Some(folder) = path.strip_suffix('/') {
+                let kind = IndexKind::Folder { mode: 0o700, modified: None };
+                journal.push(&IndexEntry { path: folder.as_bytes().to_vec(), kind }).unwrap();
+                continue;
+            }
             let file = IndexFile {
                 plaintext: path.as_bytes().to_vec(),
                 size: 5,
@@ -50,7 +67,7 @@ impl Sealed {
 
     /// What the index lists.
     fn listed(&self) -> Vec<(String, u8)> {
-        let (_, files) = list_recorded_files(self.folder.path().into(), &self.format, None).unwrap().unwrap();
+        let (_, files) = self.at(|place| list_recorded_files(place, &self.format, None)).unwrap().unwrap();
         names(files)
     }
 }
@@ -126,4 +143,20 @@ fn journals_that_were_merged_are_passed_over_and_removed() {
     sealed.make(&run, &[("a", 3)]);
     assert_eq!(finish(run, &["a"]), [""; 0]);
     assert_eq!((count(), sealed.listed()), (0, expect(&[("a", 3), ("b", 2)])));
+}
+
+/// Nothing forbids an object whose path is that of a folder for others.
+#[test]
+fn an_object_with_the_path_of_a_folder_stays_listed() {
+    let sealed = Sealed::listing_in(Some(Objects::default()), &[("a", 1), ("a/b", 1)]);
+    let run = sealed.begin();
+    sealed.make(&run, &[("a/", 0), ("a/c", 1)]);
+    assert_eq!(finish(run, &["a/c"]), [""; 0]);
+    assert_eq!(sealed.listed(), expect(&[("a", 1), ("a/b", 1), ("a/c", 1)]));
+    // Made by two tasks.
+    let run = sealed.begin();
+    sealed.make(&run, &[("a", 2), ("d/", 0), ("d/e", 2)]);
+    sealed.make(&run, &[("a/", 0), ("d", 2), ("a/c", 2)]);
+    assert_eq!(finish(run, &["a", "d", "a/c", "d/e"]), [""; 0]);
+    assert_eq!(sealed.listed(), expect(&[("a", 2), ("d", 2), ("a/b", 1), ("a/c", 2), ("d/e", 2)]));
 }
