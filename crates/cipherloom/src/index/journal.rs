@@ -69,6 +69,10 @@ impl JournalWriter {
     /// Adds an entry. They come in the index's order. The folders above the share are far before it in that order, and so they get a
     /// journal of their own: else a merge would have each share's journal open from its beginning on.
     pub(crate) fn push(&mut self, entry: &IndexEntry) -> Result<(), Error> {
+        if self.last == entry.path && matches!(entry.kind, IndexKind::Folder { .. }) && !self.is_above {
+            // A bucket may have an object and others below its path. In a folder, there is only the file.
+            return Ok(());
+        }
         let follows = self.last.is_empty() || split(&self.last) < split(&entry.path);
         if !(is_path(&entry.path) && follows) {
             return Err(Error::internal("a journal's entries are not paths in their order"));

@@ -217,3 +217,14 @@ fn a_journal_takes_only_what_an_index_lists() {
         assert!(journal.push(&entry(path, 1)).is_err(), "{path}");
     }
 }
+
+/// Whose name others have in theirs.
+#[test]
+fn a_journal_lists_an_object_and_no_folder_of_its_path() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let (tree, writer) = (folder.path(), begin(folder.path(), &format));
+    let all = [entry("a", 1), folder_entry("a"), entry("b", 1), folder_entry("c"), entry("c/d", 1)];
+    add(tree, &format, root_of(&writer), &all);
+    let [object, _, rest @ ..] = all;
+    assert_eq!(merged(&writer).unwrap(), [&[object], &rest[..]].concat());
+}
