@@ -35,7 +35,7 @@ pub(crate) use anchor::Anchor;
 pub(crate) use entry::{ContentDigest, IndexEntry, IndexFile, IndexKind, split};
 pub use entry::{ObjectVersion, StreamIdentity};
 pub use folder::has_index;
-pub(crate) use journal::{JournalEntries, JournalWriter, Journals};
+pub(crate) use journal::{JournalEntries, JournalWriter};
 pub use part::rewrite_part;
 #[cfg(test)]
 pub(crate) use place::tests::{Memory, Objects};

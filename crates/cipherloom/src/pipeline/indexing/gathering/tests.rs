@@ -93,14 +93,14 @@ fn what_was_made_takes_the_place_of_what_was_listed() {
     let sealed = Sealed::listing(&[("a", 1), ("b", 1), ("d", 1), ("c/e", 1)]);
     let run = sealed.begin();
     sealed.make(&run, &[("b", 2), ("c", 2), ("c/f", 2)]);
-    drop(run);
-    let (run, all) = (sealed.begin(), [("a", 1), ("b", 2), ("c", 2), ("d", 1), ("c/e", 1), ("c/f", 2)]);
-    assert_eq!(names(run.recorded()), expect(&all));
+    let all = [("a", 1), ("b", 2), ("c", 2), ("d", 1), ("c/e", 1), ("c/f", 2)];
     assert_eq!(finish(run, &["b", "c", "c/f"]), [""; 0]);
     assert_eq!(sealed.listed(), expect(&all));
+    let run = sealed.begin();
+    assert_eq!(names(run.recorded()), expect(&all));
     // Nothing to add.
     let generation = |run: Gathering| run.finish(&[]).unwrap().0.unwrap().generation;
-    assert_eq!(generation(sealed.begin()), 3);
+    assert_eq!(generation(run), 3);
 }
 
 /// The index says neither that they are as before nor that they are as a journal has it, and so the next run looks at them.
@@ -110,15 +110,18 @@ fn what_no_journal_or_different_ones_list_is_not_listed() {
     let run = sealed.begin();
     sealed.make(&run, &[("b", 2), ("d", 2)]);
     sealed.make(&run, &[("b", 3), ("d", 2)]);
-    drop(run);
-    let run = sealed.begin();
-    assert_eq!(names(run.recorded()), expect(&[("a", 1), ("c", 1), ("d", 2)]));
     // The journals of two of them are gone.
     assert_eq!(finish(run, &["c", "b", "d", "e"]), ["b", "c", "e"]);
     assert_eq!(sealed.listed(), expect(&[("a", 1), ("d", 2)]));
     // All of them are.
     assert_eq!(finish(sealed.begin(), &["a"]), ["a"]);
     assert_eq!(sealed.listed(), expect(&[("d", 2)]));
+    // Of a run that was killed.
+    let run = sealed.begin();
+    sealed.make(&run, &[("d", 3)]);
+    sealed.make(&run, &[("b", 3), ("d", 4)]);
+    drop(run);
+    assert_eq!(names(sealed.begin().recorded()), expect(&[("b", 3)]));
 }
 
 /// A run that was killed after it has replaced the root leaves journals that nobody needs.
@@ -159,4 +162,21 @@ fn an_object_with_the_path_of_a_folder_stays_listed() {
     sealed.make(&run, &[("a/", 0), ("d", 2), ("a/c", 2)]);
     assert_eq!(finish(run, &["a", "d", "a/c", "d/e"]), [""; 0]);
     assert_eq!(sealed.listed(), expect(&[("a", 2), ("d", 2), ("a/b", 1), ("a/c", 2), ("d/e", 2)]));
+}
+
+/// Somebody puts an output of an earlier run back, and the journal that lists it in the place of the one that lists the new output.
+#[test]
+fn a_journal_of_a_killed_run_lists_nothing_in_the_next_one() {
+    let sealed = Sealed::listing(&[("a", 1)]);
+    let killed = sealed.begin();
+    sealed.make(&killed, &[("b", 1)]);
+    drop(killed);
+    let journals = sealed.folder.path().join(".cipherloom/index/journals");
+    let journal = std::fs::read_dir(&journals).unwrap().next().unwrap().unwrap().path();
+    let kept = std::fs::read(&journal).unwrap();
+    let run = sealed.begin();
+    assert_eq!(names(run.recorded()), expect(&[("a", 1), ("b", 1)]));
+    std::fs::write(&journal, kept).unwrap();
+    assert_eq!(finish(run, &["b"]), ["b"]);
+    assert_eq!(sealed.listed(), expect(&[("a", 1)]));
 }
