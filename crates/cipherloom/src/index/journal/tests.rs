@@ -167,6 +167,29 @@ fn few_journals_of_many_shares_are_open_at_once() {
     assert_eq!(count, 1 + 3 * names.len());
 }
 
+/// Nor do the folders that a share consists of, where they are small.
+#[test]
+fn few_journals_of_many_small_folders_are_open_at_once() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let (tree, writer) = (folder.path(), begin(folder.path(), &format));
+    for share in 0..20 {
+        let names: Vec<String> = (0..500).map(|number| format!("data/{share:02}{number:03}")).collect();
+        let folders = names.iter().map(|name| folder_entry(name));
+        let files = names.iter().map(|name| entry(&format!("{name}/file"), 1));
+        let all: Vec<IndexEntry> = [folder_entry("data")].into_iter().chain(folders).chain(files).collect();
+        add(tree, &format, root_of(&writer), &all);
+    }
+    let mut entries = writer.journals().unwrap().entries();
+    let mut count = 0;
+    while let Some(next) = entries.next() {
+        next.unwrap();
+        count += 1;
+        let is_large = |journal: &&OpenJournal| fs::metadata(tree.join(&journal.path)).unwrap().len() > 5000;
+        assert!(entries.open.iter().filter(is_large).count() <= 2, "after {count} entries");
+    }
+    assert_eq!(count, 1 + 20 * 1000);
+}
+
 /// Of two runs at once, the second one to end fails, and what the first one has listed stays.
 #[test]
 fn without_locks_no_run_replaces_what_another_has_written() {
