@@ -73,6 +73,14 @@ def test_outputs_of_other_settings_are_no_outputs_of_a_run(tmp_path: Path, key: 
         scale.encrypt(source, tmp_path / "bound", key_file)
 
 
+def test_a_folder_that_cannot_be_made_fails_what_is_below_it(tmp_path: Path, key: cl.Keyset, key_file: scale.KeyFile) -> None:
+    source, out = write(tmp_path / "in", {"a/1": 100, "b/1": 100, "c": 100}), tmp_path / "out"
+    write(out, {"b": 1})
+    report = scale.encrypt(source, out, key_file, check=False)
+    assert report.files == 2 and "b/1" in failed(report) and not {"a/1", "c"} & failed(report).keys()
+    assert indexed(out, key).keys() == {"a/1", "c"}
+
+
 def test_nothing_is_left_out_for_its_name(tmp_path: Path, key_file: scale.KeyFile) -> None:
     for number, name in enumerate((".cipherloom/one", ".Cipherloom", "a/b/.CIPHERLOOM/one")):
         source = write(tmp_path / str(number), {"file": 1, name: 1})
