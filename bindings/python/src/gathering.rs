@@ -20,7 +20,8 @@ type Recorded<'py> = (OsString, OsString, u64, u64, Option<(i64, u32)>, Bound<'p
 /// The files that an index lists, one after the other.
 #[pyclass(frozen)]
 pub(crate) struct RecordedFiles {
-    files: Mutex<internal::RecordedFiles>,
+    /// `None` after the last one, and after an error: they hold the index's lock.
+    files: Mutex<Option<internal::RecordedFiles>>,
     place: PathBuf,
 }
 
@@ -31,11 +32,23 @@ impl RecordedFiles {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Recorded<'py>>> {
-        let next = py.detach(|| lock(&self.files).next());
+        let next = py.detach(|| {
+            let mut files = lock(&self.files);
+            let next = files.as_mut()?.next();
+            if !matches!(next, Some(Ok(_))) {
+                *files = None;
+            }
+            next
+        });
         let Some(file) = next.transpose().or_raise(Some(&self.place))? else { return Ok(None) };
         let identity = PyBytes::new(py, &file.identity);
         let (path, encrypted_path) = (file.path.into_os_string(), file.encrypted_path.into_os_string());
         Ok(Some((path, encrypted_path, file.size, file.encrypted_size, file.modified, identity)))
+    }
+
+    /// Leaves the rest.
+    fn close(&self) {
+        lock(&self.files).take();
     }
 }
 
@@ -71,10 +84,10 @@ impl Gathering {
         Ok(PyBytes::new(py, &root))
     }
 
-    /// What the index and the journals of earlier runs list.
+    /// What the index lists.
     fn recorded(&self) -> PyResult<RecordedFiles> {
         let recorded = self.with(|index| Ok(index.recorded())).or_raise(Some(&self.place))?;
-        Ok(RecordedFiles { files: Mutex::new(recorded), place: self.place.clone() })
+        Ok(RecordedFiles { files: Mutex::new(Some(recorded)), place: self.place.clone() })
     }
 
     /// Writes the generation that also lists what the journals do. `made`: the outputs of this run. Returns the generation's
@@ -120,7 +133,7 @@ pub(crate) fn list_recorded<'py>(
     let Some((report, files)) = py.detach(|| at_place(&place, list)).or_raise(Some(&place))? else {
         return Ok(None);
     };
-    Ok(Some((plain(py, &report)?, RecordedFiles { files: Mutex::new(files), place })))
+    Ok(Some((plain(py, &report)?, RecordedFiles { files: Mutex::new(Some(files)), place })))
 }
 
 fn at_place<T>(place: &Path, work: impl FnOnce(IndexPlace<'_>) -> Result<T, Error>) -> Result<T, Error> {

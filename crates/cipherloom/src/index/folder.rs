@@ -207,9 +207,10 @@ impl IndexFolder {
         }
     }
 
-    /// Where nothing is locked: fails if another run has replaced the root that this one has read.
+    /// Fails if another run has replaced the root that this one has read. A lock does not exclude that: on some file systems each
+    /// machine has its own.
     pub(super) fn check_root(&self, found: &[u8], limit: u64) -> Result<(), Error> {
-        if self.is_locked_alone || self.read(Path::new(ROOT), limit)?.as_deref() == Some(found) {
+        if self.read(Path::new(ROOT), limit)?.as_deref() == Some(found) {
             return Ok(());
         }
         Err(Error::from(IndexFault::Overtaken).at(&self.path(ROOT)))

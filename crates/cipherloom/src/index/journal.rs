@@ -48,8 +48,18 @@ pub(crate) struct JournalWriter {
     root: Digest,
     builder: PartBuilder,
     last: Vec<u8>,
-    /// Whether only folders were added, which are above the share.
-    is_above: bool,
+    above: Above,
+}
+
+/// What a share has added so far. Its folders come long before its files in the index's order, those of other shares between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Above {
+    /// Folders, each in the one before: few, which many shares have.
+    Ancestors,
+    /// Folders beside each other, which hardly another share has.
+    Siblings,
+    /// Files.
+    Nothing,
 }
 
 impl JournalWriter {
@@ -63,21 +73,41 @@ impl JournalWriter {
         let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
         let builder = PartBuilder::new(Defaults { suffix: suffix.to_owned(), key_id, hides_names: false });
         let files = IndexFiles::for_journals(place.into());
-        Ok(JournalWriter { files, format: format.clone(), root, builder, last: Vec::new(), is_above: true })
+        Ok(JournalWriter {
+            files,
+            format: format.clone(),
+            root,
+            builder,
+            last: Vec::new(),
+            above: Above::Ancestors,
+        })
     }
 
-    /// Adds an entry. They come in the index's order. The folders above the share are far before it in that order, and so they get a
-    /// journal of their own: else a merge would have each share's journal open from its beginning on.
+    /// Adds an entry. They come in the index's order. The folders above the share get journals of their own: else a merge would
+    /// have each share's journal open from its beginning on.
     pub(crate) fn push(&mut self, entry: &IndexEntry) -> Result<(), Error> {
+        let is_folder = matches!(entry.kind, IndexKind::Folder { .. });
+        if self.last == entry.path && is_folder && self.above == Above::Nothing {
+            // A bucket may have an object and others below its path. In a folder, there is only the file.
+            return Ok(());
+        }
         let follows = self.last.is_empty() || split(&self.last) < split(&entry.path);
         if !(is_path(&entry.path) && follows) {
             return Err(Error::internal("a journal's entries are not paths in their order"));
         }
+        let (parent, _) = split(&entry.path);
+        let (is_next, above) = match self.above {
+            Above::Nothing => (true, Above::Nothing),
+            _ if !is_folder => (false, Above::Nothing),
+            Above::Ancestors if parent == self.last => (true, Above::Ancestors),
+            Above::Ancestors => (false, Above::Siblings),
+            Above::Siblings => (parent == split(&self.last).0, Above::Siblings),
+        };
+        self.above = above;
         self.last.clone_from(&entry.path);
-        let Self { files, format, root, builder, is_above, .. } = self;
+        let Self { files, format, root, builder, .. } = self;
         let mut write = |bytes: &mut Vec<u8>, _| write(files, format, root, bytes);
-        if *is_above && !matches!(entry.kind, IndexKind::Folder { .. }) {
-            *is_above = false;
+        if !is_next {
             builder.end(&mut write)?;
         }
         builder.add(entry, write)
@@ -223,11 +253,21 @@ pub(crate) struct JournalEntries {
 }
 
 impl JournalEntries {
+    /// Whether objects are listed, which may have the paths of folders.
+    pub(crate) fn is_in_store(&self) -> bool {
+        matches!(*self.journals.files, IndexFiles::Store(_))
+    }
+
     fn advance(&mut self) -> Result<Option<(IndexEntry, bool)>, Error> {
-        let Some(due) = self.take(None)? else { return Ok(None) };
+        let Some(mut due) = self.take(None)? else { return Ok(None) };
         let mut is_disputed = false;
         while let Some(other) = self.take(Some(&due.path))? {
-            is_disputed |= !is_same(&due, &other);
+            match (&due.kind, &other.kind) {
+                // An object; the folder is only there for others.
+                (IndexKind::Folder { .. }, IndexKind::File(_)) if self.is_in_store() => due = other,
+                (IndexKind::File(_), IndexKind::Folder { .. }) if self.is_in_store() => {}
+                _ => is_disputed |= !is_same(&due, &other),
+            }
         }
         Ok(Some((due, is_disputed)))
     }

@@ -39,9 +39,11 @@ pub use entry::{ObjectVersion, StreamIdentity};
 pub(crate) use folder::has_copy;
 pub use folder::has_index;
 pub(crate) use hidden::{HiddenName, NewNames, folder_path, is_hidden_folder};
-pub(crate) use journal::{JournalEntries, JournalWriter, Journals};
+pub(crate) use journal::{JournalEntries, JournalWriter};
 pub(crate) use name_lists::{has_name_lists, is_name_list, read_name_lists};
 pub use part::rewrite_part;
+#[cfg(test)]
+pub(crate) use place::tests::{Memory, Objects};
 pub use place::{IndexPlace, IndexStore};
 pub(crate) use reader::{Entries, Index};
 pub(crate) use root::Root;

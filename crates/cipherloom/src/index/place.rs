@@ -186,6 +186,18 @@ impl IndexFiles {
         }
     }
 
+    /// Fails if another run has put a generation in force since this one has read the root `found`. In a store, replacing it does.
+    pub(super) fn check_root(&self, found: &[u8]) -> Result<(), Error> {
+        match self {
+            IndexFiles::Folder(folder) => {
+                // Which may take long.
+                folder.sync()?;
+                folder.check_root(found, file_limit(ROOT_LIMIT))
+            }
+            IndexFiles::Store(_) => Ok(()),
+        }
+    }
+
     /// Puts a generation in force, whose parts have been written. `previous`: the root's file of the one before, which is kept.
     ///
     /// In a store, a run that replaces one of both files makes every other run fail that looked at it before. So the root before
@@ -195,9 +207,6 @@ impl IndexFiles {
         match self {
             IndexFiles::Folder(folder) => {
                 folder.sync()?;
-                if let Some(previous) = previous {
-                    folder.check_root(previous, file_limit(ROOT_LIMIT))?;
-                }
                 for (path, bytes) in files {
                     folder.write(Path::new(path), bytes)?;
                 }
@@ -230,7 +239,7 @@ pub(super) fn part_path(name: &Digest) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::Format;
     use crate::engine::lock;
@@ -242,17 +251,17 @@ mod tests {
     use std::sync::Mutex;
 
     /// A bucket: objects in their versions.
-    type Objects = Arc<Mutex<BTreeMap<String, (u64, Vec<u8>)>>>;
+    pub(crate) type Objects = Arc<Mutex<BTreeMap<String, (u64, Vec<u8>)>>>;
 
     /// What one run sees of it.
     #[derive(Debug, Default)]
-    struct Memory {
+    pub(crate) struct Memory {
         objects: Objects,
         seen: Mutex<HashMap<String, Option<u64>>>,
     }
 
     impl Memory {
-        fn of(objects: &Objects) -> Arc<dyn IndexStore> {
+        pub(crate) fn of(objects: &Objects) -> Arc<dyn IndexStore> {
             Arc::new(Memory { objects: Arc::clone(objects), seen: Mutex::default() })
         }
 

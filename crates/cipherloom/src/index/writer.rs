@@ -256,6 +256,10 @@ impl IndexWriter {
             return Err(IndexFault::Unsupported("fewer entries").into());
         }
         let file = seal_for_readers(&self.format, sealed::ROOT, &mut plaintext, ROOT_LIMIT)?;
+        if let Some((index, found)) = &self.previous {
+            // Of the copy that was read.
+            index.files().check_root(found)?;
+        }
         let mut kept: HashSet<Digest> = root.parts.iter().map(|part| part.name).collect();
         if let Some((index, _)) = &self.previous {
             kept.extend(index.root().parts.iter().map(|part| part.name));

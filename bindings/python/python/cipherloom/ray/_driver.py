@@ -127,9 +127,9 @@ def _settle(task: Task, receipt: Receipt, max_retries: int, totals: Totals) -> l
     totals.bytes += receipt.bytes
     totals.output_bytes += receipt.output_bytes
     totals.working_seconds += receipt.seconds
-    again = set()
+    again, known = set(), {each.path for each in task.share}
     for path, reason, error, hint in receipt.failures:
-        if error in TRANSIENT and task.attempt <= max_retries:
+        if error in TRANSIENT and task.attempt <= max_retries and path in known:
             again.add(path)
         else:
             totals.failures.append(Failure(Path(path), reason, error, hint))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,9 @@ class Index:
     def compare(self, objects: list[Listed], began: float) -> list[Listed]:
         """The objects that are to be processed, each with the stream that the index lists there. ``began``: when they were listed."""
         if self._gathering is not None:
-            self._todo = self._choose(objects, self._gathering.recorded(), began)
+            # An exception keeps this frame, and the entries keep the index locked.
+            with closing(self._gathering.recorded()) as entries:
+                self._todo = self._choose(objects, entries, began)
             return self._todo
         number = 0
         try:
@@ -75,6 +78,8 @@ class Index:
         except (CipherloomError, OSError) as error:
             self._fail(error)
             self._expected, self.missing = None, []
+        else:
+            self.close()
         return objects
 
     def of_tasks(self) -> IndexOptions | None:
@@ -106,50 +111,61 @@ class Index:
         """Leaves it to other runs."""
         if self._gathering is not None:
             self._gathering.close()
+        if self._expected is not None:
+            self._expected[1].close()
 
     def _choose(self, objects: list[Listed], entries: Iterable[_native.Recorded], began: float) -> list[Listed]:
-        """What is to be encrypted: all but what is listed, as it is in the source, and is there in its length."""
+        """What is to be encrypted, or looked at: all but what is listed, as it is in the source, and is there in its length."""
         is_bucket = _native.is_address(self._source)
         there: dict[str, int] | None = None
-        least: tuple[str, int] | None = None
+        least: tuple[bool, int, str, str] | None = None
         todo = []
         for each, entry in _aligned(objects, self._options.suffix, entries):
-            self.has_outputs |= entry is not None
+            is_there = False
+            if entry is not None:
+                self.has_outputs = True
+                path, encrypted_path, size, encrypted_size, modified, _ = entry
+                if each is not None and path == each.path:
+                    there = _sizes(self._place) if there is None else there
+                    is_there = there.get(encrypted_path) == encrypted_size
+                # One that is known to be there, if there is one; then the smallest.
+                found = not is_there, encrypted_size, encrypted_path, encrypted_path.removeprefix(path)
+                if encrypted_path.startswith(path) and (least is None or found < least):
+                    least = found
             if each is None:
                 continue
             if entry is not None:
-                if there is None:
-                    there = _sizes(self._place)
-                path, encrypted_path, size, encrypted_size, modified, _ = entry
-                # Without a time nothing says of which version it was made: a task looks at it.
-                if path == each.path and there.get(encrypted_path) == encrypted_size and modified is not None:
-                    if least is None or encrypted_size < least[1]:
-                        least = encrypted_path, encrypted_size
-                    if (size, modified) == (each.size, each.modified):
-                        self.recorded += 1
-                    else:
-                        self.failures.append(_changed(each))
+                # One of another time may be the same: the output says of which version it was made.
+                if is_there and modified is not None and (size, modified) == (each.size, each.modified):
+                    self.recorded += 1
                     continue
             if is_bucket and each.modified is not None and each.modified[0] > began - RECENT:
                 # Another version may have the same time: the next run looks at it once more.
                 each = each._replace(modified=None)
             todo.append(each)
         if least is not None:
-            self._check_binding(*least)
+            _, size, encrypted_path, suffix = least
+            self._check_binding(encrypted_path, size, suffix)
         return todo
 
-    def _check_binding(self, path: str, size: int) -> None:
-        """Fails unless an output of an earlier run opens as this run's will: nothing else shows whether its path is bound."""
-        options = Options(
-            suffix=self._options.suffix, bind_path=self._options.bind_path, max_segment_size=self._options.max_segment_size
-        )  # fmt: skip
-        request = Request(
-            operation="verify", source=self._place, key=self._key, options=options, objects=[(path, size, None, None)]
-        )  # fmt: skip
-        _, failed = _native.process(request)
-        for place, reason, _, _ in failed:
-            error = InvalidRequest(f"{place}: an earlier run has made it, and it does not open: {reason}")
-            error.add_note("hint: use bind_path as in that run; if it is damaged, remove it, and this run makes it again")
+    def _check_binding(self, path: str, size: int, suffix: str) -> None:
+        """Fails if an output of an earlier run opens with the other ``bind_path`` alone: nothing else shows how it was made."""
+
+        def opens(bind_path: bool) -> bool | None:
+            options = Options(suffix=suffix, bind_path=bind_path, max_segment_size=self._options.max_segment_size)
+            request = Request(
+                operation="verify", source=self._place, key=self._key, options=options, objects=[(path, size, None, None)]
+            )  # fmt: skip
+            report, failed = _native.process(request)
+            if any(error == "InvalidTag" for _, _, error, _ in failed):
+                return False
+            return True if report["files"] == 1 else None
+
+        # What a store refuses, and a damaged output, is for the tasks.
+        if opens(self._options.bind_path) is False and opens(not self._options.bind_path):
+            place = f"{self._place.rstrip('/')}/{path}"
+            error = InvalidRequest(f"{place}: an earlier run has made it with another bind_path")
+            error.add_note(f"hint: use bind_path={not self._options.bind_path}, as in that run; or choose another destination")
             raise error
 
     def _fail(self, error: Exception) -> None:
@@ -204,8 +220,3 @@ def _refuse_containment(source: str, destination: str) -> None:
 def _unlisted(name: str) -> Failure:
     reason = "the index does not list it: its journal is gone, or another one lists another output"
     return Failure(Path(name), reason, "FileNotFoundError", "repeat the run, which looks at it and lists it")
-
-
-def _changed(each: Listed) -> Failure:
-    hint = "remove the output and repeat the run, which makes it again; or choose another destination"
-    return Failure(Path(each.path), "the source has changed since its output was made", "FileExistsError", hint)

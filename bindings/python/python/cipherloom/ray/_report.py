@@ -22,7 +22,7 @@ class ScaleReport(Failures):
     skipped: int
     """Objects whose output existed: a task ran twice, or was killed in an earlier run."""
     recorded: int
-    """When encrypting: objects that the index, or a journal of an earlier run, lists as they are in the source, and whose outputs are
+    """When encrypting: objects that the index lists as they are in the source, and whose outputs are
     there in the listed length."""
     failed: int
     """Objects that failed, after all tries."""

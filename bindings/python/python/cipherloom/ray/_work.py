@@ -92,7 +92,8 @@ def _objects(job: Job, share: list[Listed]) -> tuple[dict[str, Any], list[_nativ
         failed += [(each.path, reason, error, hint) for each in share if each.path not in known]
         counts = {}
     known = {each.path for each in share}
-    whole = next((failure for failure in failed if failure[0] not in known), None)
+    # Of no object, and below the index: the journal.
+    whole = next((failure for failure in failed if failure[0] not in known and "/.cipherloom" in failure[0]), None)
     if job.operation == "encrypt" and whole is not None:
         # No journal lists what was made: another try recognises it, and lists it.
         _, reason, error, hint = whole

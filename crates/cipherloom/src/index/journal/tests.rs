@@ -168,6 +168,29 @@ fn few_journals_of_many_shares_are_open_at_once() {
     assert_eq!(count, 1 + 3 * names.len());
 }
 
+/// Nor do the folders that a share consists of, where they are small.
+#[test]
+fn few_journals_of_many_small_folders_are_open_at_once() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let (tree, writer) = (folder.path(), begin(folder.path(), &format));
+    for share in 0..20 {
+        let names: Vec<String> = (0..500).map(|number| format!("data/{share:02}{number:03}")).collect();
+        let folders = names.iter().map(|name| folder_entry(name));
+        let files = names.iter().map(|name| entry(&format!("{name}/file"), 1));
+        let all: Vec<IndexEntry> = [folder_entry("data")].into_iter().chain(folders).chain(files).collect();
+        add(tree, &format, root_of(&writer), &all);
+    }
+    let mut entries = writer.journals().unwrap().entries();
+    let mut count = 0;
+    while let Some(next) = entries.next() {
+        next.unwrap();
+        count += 1;
+        let is_large = |journal: &&OpenJournal| fs::metadata(tree.join(&journal.path)).unwrap().len() > 5000;
+        assert!(entries.open.iter().filter(is_large).count() <= 2, "after {count} entries");
+    }
+    assert_eq!(count, 1 + 20 * 1000);
+}
+
 /// Of two runs at once, the second one to end fails, and what the first one has listed stays.
 #[test]
 fn without_locks_no_run_replaces_what_another_has_written() {
@@ -193,6 +216,22 @@ fn without_locks_no_run_replaces_what_another_has_written() {
     assert_eq!(begin(tree, &format).previous().unwrap().root(), &root);
 }
 
+/// Each of two machines may lock files for itself alone.
+#[test]
+fn a_lock_is_not_believed_to_keep_others_out() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let tree = folder.path();
+    drop(begin(tree, &format));
+    let mut first = begin(tree, &format);
+    fs::remove_file(tree.join(".cipherloom/index/lock")).unwrap();
+    let second = begin(tree, &format);
+    first.push(&entry("a", 1)).unwrap();
+    let root = first.finish().unwrap();
+    let error = second.finish().unwrap_err();
+    assert!(matches!(error.without_path(), Error::Index(IndexFault::Overtaken)), "{error}");
+    assert_eq!(begin(tree, &format).previous().unwrap().root(), &root);
+}
+
 #[test]
 fn a_journal_takes_only_what_an_index_lists() {
     let (folder, format) = (tempfile::tempdir().unwrap(), tink());
@@ -201,4 +240,15 @@ fn a_journal_takes_only_what_an_index_lists() {
     for path in ["b/c", "b/b", "a", "", "../a"] {
         assert!(journal.push(&entry(path, 1)).is_err(), "{path}");
     }
+}
+
+/// Whose name others have in theirs.
+#[test]
+fn a_journal_lists_an_object_and_no_folder_of_its_path() {
+    let (folder, format) = (tempfile::tempdir().unwrap(), tink());
+    let (tree, writer) = (folder.path(), begin(folder.path(), &format));
+    let all = [entry("a", 1), folder_entry("a"), entry("b", 1), folder_entry("c"), entry("c/d", 1)];
+    add(tree, &format, root_of(&writer), &all);
+    let [object, _, rest @ ..] = all;
+    assert_eq!(merged(&writer).unwrap(), [&[object], &rest[..]].concat());
 }

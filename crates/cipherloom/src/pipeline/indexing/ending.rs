@@ -78,8 +78,12 @@ impl Indexing<'_> {
             Purpose::Journal(writer) => {
                 let entries = entries_of(Items::sorted(tree, job, Place::Output), &written);
                 if let Err(error) = write_journal(*writer, entries, &written) {
-                    let path = error.path().map_or_else(|| root.join(FOLDER), Path::to_owned);
-                    tally.fail_other(&path, None, error.without_path());
+                    // Whoever divides the run knows by this path that there is no journal.
+                    let place = root.join(FOLDER);
+                    match error.path().filter(|path| path.starts_with(&place)) {
+                        Some(path) => tally.fail_other(path, None, error.without_path()),
+                        None => tally.fail_other(&place, None, &error),
+                    }
                 }
                 return None;
             }

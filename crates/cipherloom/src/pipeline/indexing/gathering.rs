@@ -6,8 +6,8 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
 use crate::index::{
-    Anchor, Index, IndexEntry, IndexKind, IndexPlace, IndexWriter, JournalEntries, Journals, Replacing,
-    StreamIdentity, path_of, split,
+    Anchor, Index, IndexEntry, IndexKind, IndexPlace, IndexWriter, JournalEntries, Replacing, StreamIdentity,
+    path_of, split,
 };
 use crate::report::IndexReport;
 use std::cmp::Ordering;
@@ -18,8 +18,6 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Gathering {
     writer: IndexWriter,
-    /// What runs have left that were killed.
-    journals: Journals,
 }
 
 /// A file that an index or a journal lists.
@@ -43,7 +41,8 @@ pub struct RecordedFile {
 pub type RecordedFiles = Box<dyn Iterator<Item = Result<RecordedFile, Error>> + Send>;
 
 impl Gathering {
-    /// Opens the index at `place`. If there is none, writes one that lists nothing: journals name the root that they follow.
+    /// Opens the index at `place`. If there is none, writes one that lists nothing: journals name the root that they follow. What
+    /// a killed run has left is merged into a generation, so that its journals cannot be taken for those of this run.
     /// `anchor`: the file that remembers the newest generation, which is compared now and renewed at the end.
     ///
     /// # Errors
@@ -56,10 +55,23 @@ impl Gathering {
     ) -> Result<Gathering, Error> {
         let suffix = suffix.as_encoded_bytes();
         let writer = IndexWriter::begin(place, format, suffix, Replacing::Opened, anchor)?;
-        let writer = writer.with_hidden_names(false, false)?;
-        let writer = if writer.previous().is_some() { writer } else { writer.go_on(suffix)? };
+        let mut writer = writer.with_hidden_names(false, false)?;
+        if writer.previous().is_none() {
+            return Ok(Gathering { writer: writer.go_on(suffix)? });
+        }
         let journals = writer.journals()?;
-        Ok(Gathering { writer, journals })
+        if !journals.is_empty() {
+            for entry in merge(listed(&writer), journals.entries()) {
+                let (entry, origin) = entry?;
+                // The run looks at what is disputed.
+                if !matches!(origin, Origin::Disputed) {
+                    writer.push(&entry)?;
+                }
+            }
+            writer = writer.go_on(suffix)?;
+            journals.remove();
+        }
+        Ok(Gathering { writer })
     }
 
     /// What the journals of this run name: the SHA-256 of the root's file.
@@ -73,12 +85,9 @@ impl Gathering {
             .ok_or_else(|| Error::internal("an index without a root"))
     }
 
-    /// All files that the index lists, or journals in its place, in the index's order. One is left out if journals list
-    /// different ones at its path.
+    /// All files that the index lists, in its order.
     pub fn recorded(&self) -> RecordedFiles {
-        let merged = merge(self.listed(), self.journals.entries());
-        let known = merged.filter(|entry| !matches!(entry, Ok((_, Origin::Disputed))));
-        Box::new(files_of(known.map(|entry| entry.map(|(entry, _)| entry))))
+        Box::new(files_of(listed(&self.writer)))
     }
 
     /// Merges all journals into the next generation, and removes them. Without journals, the generation stays. `made`: the
@@ -96,7 +105,7 @@ impl Gathering {
         made.sort_unstable_by(|one, other| split(one).cmp(&split(other)));
         let mut made = made.into_iter().peekable();
         let mut unlisted = Vec::new();
-        for entry in merge(self.listed(), journals.entries()) {
+        for entry in merge(listed(&self.writer), journals.entries()) {
             let (entry, origin) = entry?;
             while let Some(path) = made.next_if(|path| split(path) < split(&entry.path)) {
                 unlisted.push(path_of(&path)?);
@@ -121,11 +130,11 @@ impl Gathering {
         journals.remove();
         Ok((Some(report_of(&written)), unlisted))
     }
+}
 
-    /// What the generation lists that the run has found.
-    fn listed(&self) -> impl Iterator<Item = Result<IndexEntry, Error>> + use<> {
-        self.writer.previous().map(Index::entries).into_iter().flatten()
-    }
+/// What the generation lists that the writer has found.
+fn listed(writer: &IndexWriter) -> impl Iterator<Item = Result<IndexEntry, Error>> + use<> {
+    writer.previous().map(Index::entries).into_iter().flatten()
 }
 
 /// Where an entry comes from.
@@ -136,19 +145,24 @@ enum Origin {
     Disputed,
 }
 
-/// The entries of an index, and in their places those of journals.
+/// The entries of an index, and in their places those of journals; but an object stays, whose path is that of a folder for others.
 fn merge(
     listed: impl Iterator<Item = Result<IndexEntry, Error>>,
     journals: JournalEntries,
 ) -> impl Iterator<Item = Result<(IndexEntry, Origin), Error>> {
+    let is_in_store = journals.is_in_store();
+    let is_folder = |entry: &IndexEntry| matches!(entry.kind, IndexKind::Folder { .. });
     let (mut listed, mut journals) = (listed.peekable(), journals.peekable());
     std::iter::from_fn(move || {
-        let order = match (listed.peek(), journals.peek()) {
-            (Some(Ok(listed)), Some(Ok((made, _)))) => listed.order(made),
-            (Some(Err(_)), _) | (_, None) => Ordering::Less,
-            (_, Some(_)) => Ordering::Greater,
+        let (order, stays) = match (listed.peek(), journals.peek()) {
+            (Some(Ok(listed)), Some(Ok((made, _)))) => {
+                (listed.order(made), is_in_store && is_folder(made) && !is_folder(listed))
+            }
+            (Some(Err(_)), _) | (_, None) => (Ordering::Less, false),
+            (_, Some(_)) => (Ordering::Greater, false),
         };
-        if order == Ordering::Less {
+        if order == Ordering::Less || order == Ordering::Equal && stays {
+            journals.next_if(|_| order == Ordering::Equal);
             return listed.next().map(|entry| Ok((entry?, Origin::Index)));
         }
         if order == Ordering::Equal {

@@ -54,6 +54,7 @@ pub(super) fn write(
     let before = writer.previous().filter(|_| keeps || hides_names).map(Index::entries);
     let before = before.into_iter().flatten().take_while(|listed| keeps || listed.is_ok());
     let (mut before, mut missing) = (before.peekable(), 0);
+    let is_in_store = written.job.index.as_ref().is_some_and(|index| index.store.is_some());
     for entry in entries {
         let (entry, is_found) = entry?;
         let mut known = None;
@@ -80,6 +81,10 @@ pub(super) fn write(
                 let fault = Error::from(IndexFault::Replaced { by: None });
                 (written.report)(&path, &fault);
                 writer.push(&listed)?;
+            }
+            // An object, whose path is that of a folder for others.
+            Some(listed) if is_in_store && is_folder(&entry) && !is_folder(&listed) => {
+                writer.push(&listed)?
             }
             _ => writer.push(&entry)?,
         }
@@ -144,6 +149,10 @@ pub(super) fn rekeyed_entries<'w>(
             Item::Folder(_) | Item::Link(_) => written.entry(item, path).transpose(),
         }
     })
+}
+
+fn is_folder(entry: &IndexEntry) -> bool {
+    matches!(entry.kind, IndexKind::Folder { .. })
 }
 
 fn is_same_file(one: &IndexEntry, other: &IndexEntry) -> bool {
