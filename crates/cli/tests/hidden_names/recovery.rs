@@ -359,6 +359,13 @@ fn nobody_takes_a_tree_for_a_plain_one_that_has_lost_its_index() {
     assert!(!place.at("opened").exists());
     put_back(&place.at("index"), &place.at(INDEX));
     is_opened(&place);
+    for below in ["sealed/1f/new", "sealed/more"] {
+        place
+            .run(&format!("encrypt tree {below} --key key.json"))
+            .expect(2)
+            .says(&["the tree's names are hidden"]);
+        assert!(!place.at(below).exists());
+    }
     for copy in [INDEX, COPY] {
         fs::remove_dir_all(place.at(copy).parent().unwrap()).unwrap();
     }

@@ -1,6 +1,6 @@
 //! A synchronization's part of the index: which outputs it may replace, and a generation that lists what one of its rounds did.
 
-use super::hidden::{Blocked, new_names};
+use super::output_names::{Blocked, new_names};
 use super::streams::read_exactly;
 use super::writing::Written;
 use super::{Indexing, Items, Place, Purpose};

@@ -1,8 +1,8 @@
 //! What a run writes into an index: the entries of what it has seen, between those that the index listed before.
 
 use super::Seen;
-use super::hidden::Blocked;
 use super::items::{Item, Items, read_link};
+use super::output_names::Blocked;
 use super::streams::Origin;
 use crate::Error;
 use crate::error::IndexFault;
