@@ -19,7 +19,7 @@ impl Context {
         self.job.index.as_ref().is_some_and(|index| index.journal.is_some())
     }
 
-    /// What stands for the version of a source, where a journal is written.
+    /// The version of a source as its output's mark has it, where a journal is written.
     pub(crate) fn version_of(&self, object: &Object) -> Option<[u8; 32]> {
         let version = object.e_tag.as_ref().filter(|_| self.is_journaled())?;
         Some(version_mark(object.path.as_bytes(), object.size, version.as_bytes()))

@@ -90,7 +90,7 @@ pub enum IndexFault {
     /// No list names a file whose name is hidden.
     #[error("its name is lost: the index lists it as {}", super::escape::path(as_path))]
     NameLost {
-        /// What stands for its path.
+        /// The path that it has in the index instead.
         as_path: PathBuf,
     },
     /// The format or the shape of the job has no index.

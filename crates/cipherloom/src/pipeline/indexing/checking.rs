@@ -362,7 +362,7 @@ mod tests {
     use crate::report::Unobserved;
     use crate::tree::{Selection, Unlisted};
 
-    /// What it holds was reported with it, whatever the names there stand for.
+    /// What it holds was reported with it, under whichever names.
     #[test]
     fn files_in_a_folder_that_cannot_be_listed_are_not_missing() {
         let folder = tempfile::tempdir().unwrap();

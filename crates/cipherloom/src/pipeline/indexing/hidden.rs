@@ -149,7 +149,7 @@ impl<'f> Revealed<'f> {
         Ok(())
     }
 
-    /// Adds the files whose names the lists know, and the others under names that stand for theirs. `is_rest`: the index has
+    /// Adds the files whose names the lists know, and the others below `lost+found`. `is_rest`: the index has
     /// named all others, so lists that cannot be read are no loss.
     fn add_named(
         &mut self,
