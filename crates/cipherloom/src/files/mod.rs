@@ -15,7 +15,7 @@ pub(crate) use existing::Existing;
 pub use existing::IfExists;
 pub(crate) use folders::{
     Ending, Folders, Granted, Hidden, Identity, Looked, MadeFolder, Opened, Output, Source, Target,
-    is_refused_by_kind, make_folder,
+    is_refused_by_kind, make_folder, names_in_turns,
 };
 pub(crate) use input::{Input, has_extended_attributes, read_listed};
 pub use input::{SourceFile, open_file, open_file_below, read_up_to};

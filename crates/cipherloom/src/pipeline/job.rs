@@ -3,7 +3,7 @@
 use super::hidden_names::HiddenNames;
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::{Existing, IfExists};
+use crate::files::{Existing, IfExists, names_in_turns};
 use crate::format::Format;
 use crate::index::{FOLDER, IndexPlace, IndexStore, StreamIdentity, is_reserved};
 use crate::machine::Machine;
@@ -103,6 +103,7 @@ impl Work {
             cipher: formats().next().map_or(CipherCost::None, CipherCost::of),
             key_iterations: formats().map(Format::key_iterations).sum(),
             largest_segment: formats().map(|format| format.largest_segment() as usize).max().unwrap_or(0),
+            names_in_turns: false,
         }
     }
 }
@@ -228,8 +229,7 @@ pub struct Job {
     /// Whether an output may get its name in a way that could replace another one that appears in the same moment, where
     /// the file system has no other. Without this such a run fails at its start ([`crate::Error::NamesNotAtomic`]).
     pub non_atomic: bool,
-    /// Whether outputs may go to a folder that holds files under another key. Without this [`super::check`] refuses such a job
-    /// ([`crate::Error::OtherKey`]).
+    /// Whether outputs may join files under another key; else [`super::check`] refuses them ([`crate::Error::OtherKey`]).
     pub allow_mixed_keys: bool,
     /// What is done with the encrypted tree's index; `None`: it is left alone.
     pub index: Option<IndexUse>,
@@ -286,8 +286,8 @@ impl Job {
         // What is read at its ends only is one task, however large.
         let most = if self.reads_ends_only() { 4096 } else { u64::MAX };
         let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size().min(most)).collect();
-        let request = Request { threads, ..self.work.request() };
-        Plan::new(&sizes, machine, &request)
+        let names_in_turns = self.destination.as_deref().is_some_and(names_in_turns);
+        Plan::new(&sizes, machine, &Request { threads, names_in_turns, ..self.work.request() })
     }
 
     /// The output's name for a source called `name`; `None` if a suffix is missing.

@@ -145,6 +145,7 @@ mod tests {
             cipher: CipherCost::CbcChain,
             key_iterations: 0,
             largest_segment: 1 << 20,
+            names_in_turns: false,
         };
         let plan = Plan::new(sizes, &machine(), &request);
         let queue = Queue::new(&plan);
@@ -182,6 +183,7 @@ mod tests {
             cipher: CipherCost::CbcChain,
             key_iterations: 0,
             largest_segment: 1 << 20,
+            names_in_turns: false,
         };
         let plan = Plan::new(&sizes, &machine(), &request);
         let queue = Queue::new(&plan);

@@ -174,6 +174,7 @@ mod tests {
             cipher,
             key_iterations: 0,
             largest_segment: 1 << 20,
+            names_in_turns: false,
         };
         Plan::new(&[1 << 30], machine, &request)
     }

@@ -79,6 +79,7 @@ impl fmt::Display for Operation {
 ///     cipher: CipherCost::of(&format),
 ///     key_iterations: 0,
 ///     largest_segment: Template::default().segment_size() as usize,
+///     names_in_turns: false,
 /// };
 /// // A thousand files of a mebibyte each.
 /// let plan = Plan::new(&[1 << 20; 1000], &machine, &request);
@@ -100,6 +101,8 @@ pub struct Request {
     pub key_iterations: u32,
     /// The largest segment, in ciphertext bytes, that must fit into a worker's buffer.
     pub largest_segment: usize,
+    /// Whether threads wait for each other, longer than the work takes, where the outputs get their names (XFS).
+    pub names_in_turns: bool,
 }
 
 impl Request {
@@ -222,7 +225,7 @@ impl Plan {
                 if by_files { "no more files may be open at once" } else { "the tree makes no more tasks" };
             reasons.push(format!("{threads} in fact: {cause}"));
         }
-        let estimate = estimate.on(threads, machine);
+        let estimate = estimate.on(threads);
         let lanes = if is_chained { machine.backend.lanes() } else { 1 };
         let for_lanes = machine.open_files.saturating_sub(SPARE_FILES + FILES_PER_WORKER * threads);
         // Two ends, and where there are no unnamed files the folder that the output's temporary name is in.

@@ -182,6 +182,13 @@ mod tests {
     }
 
     fn request(operation: Operation, cipher: CipherCost, largest_segment: usize) -> Request {
-        Request { operation, threads: None, cipher, key_iterations: 0, largest_segment }
+        Request {
+            operation,
+            threads: None,
+            cipher,
+            key_iterations: 0,
+            largest_segment,
+            names_in_turns: false,
+        }
     }
 }

@@ -89,6 +89,7 @@ pub fn threads(
         cipher: CipherCost::of(format),
         key_iterations: 0,
         largest_segment: format.largest_segment() as usize,
+        names_in_turns: false,
     };
     Plan::new(&[len as u64], machine, &request).threads()
 }

@@ -50,6 +50,7 @@ pub fn run(arguments: &PlanArguments) -> anyhow::Result<ExitCode> {
             _ => 0,
         },
         largest_segment: segment as usize,
+        names_in_turns: false,
     };
     print_plan(&Plan::new(&sizes, &machine, &request), Some(segment), None, arguments.json)?;
     Ok(ExitCode::Success)

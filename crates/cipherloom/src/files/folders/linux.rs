@@ -9,6 +9,7 @@ mod local;
 mod naming;
 mod temporary;
 
+pub(crate) use local::names_in_turns;
 pub(crate) use temporary::Output;
 
 use super::{Ending, Identity, Looked, MadeFolder, Opened, created_mode, settle};

@@ -13,7 +13,7 @@ mod portable;
 mod tests;
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
-pub(crate) use linux::{Output, Source, Target};
+pub(crate) use linux::{Output, Source, Target, names_in_turns};
 #[cfg(any(feature = "portable", not(target_os = "linux")))]
 pub(crate) use portable::{Output, Source, Target};
 
@@ -27,6 +27,12 @@ use std::path::Path;
 
 /// How many folders a worker keeps open. Entries come folder by folder; shared and large ones jump about.
 const KEPT: usize = 8;
+
+/// Nothing is known of the file systems.
+#[cfg(any(feature = "portable", not(target_os = "linux")))]
+pub(crate) fn names_in_turns(_destination: &Path) -> bool {
+    false
+}
 
 /// A folder of the source and its twin of the output.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! What may be assumed of a file system because it is known to keep its files on this machine.
 
-use rustix::fs::fstatfs;
+use rustix::fs::{fstatfs, statfs};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
 /// ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, ZFS, JFS, tmpfs, ramfs, FAT, exFAT, NTFS (ntfs3).
 ///
@@ -9,7 +10,7 @@ use std::os::fd::OwnedFd;
 /// only one of which that is true may be added.
 const LOCAL: [u32; 12] = [
     0xef53,
-    0x5846_5342,
+    XFS,
     0x9123_683e,
     0xf2f5_2010,
     0xca45_1a4e,
@@ -34,6 +35,19 @@ pub(super) fn has_common_locks(kind: Option<u32>) -> bool {
 /// Whether closing a file may report a lost write.
 pub(super) fn may_fail_at_close(kind: Option<u32>) -> bool {
     kind.is_none_or(|kind| !LOCAL.contains(&kind))
+}
+
+/// XFS puts an unnamed file into a list, and takes it out again for its name. Whoever does either holds a lock of the
+/// allocation group, in which all files of a folder are, and the others sleep.
+const XFS: u32 = 0x5846_5342;
+
+/// Whether threads wait for each other, longer than the work takes, to give outputs at or below `destination` their names.
+pub(crate) fn names_in_turns(destination: &Path) -> bool {
+    let found = destination.ancestors().find_map(|existing| {
+        let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
+        statfs(existing).ok()
+    });
+    found.is_some_and(|found| found.f_type as u32 == XFS)
 }
 
 /// The magic number of a folder's file system (`f_type`, statfs(2)).
