@@ -64,7 +64,7 @@ impl Variant {
 
 /// The yardstick: every ratio is to this variant in the same round.
 pub(crate) const COPY: Variant = each_round("cp -r", Input::Plain, Check::Plain, |_, source, target| {
-    Program::new("cp").arg("-r").arg(source).arg(target)
+    Program::new("cp").args(["-r", "--reflink=never"]).arg(source).arg(target)
 });
 
 /// Two at a time, each with the files whose names end in odd, or even, digits.
@@ -101,7 +101,7 @@ pub(crate) fn all(choice: Choice) -> Vec<Variant> {
     let mut variants = vec![
         COPY,
         each_round(TWO_COPIES, Input::Plain, Check::Plain, |_, source, target| {
-            let line = "mkdir \"$1\" && cd \"$0\" && { cp -r -t \"$1\" -- *[13579] & cp -r -t \"$1\" -- *[02468] && wait $!; }";
+            let line = "mkdir \"$1\" && cd \"$0\" && { cp -r --reflink=never -t \"$1\" -- *[13579] & cp -r --reflink=never -t \"$1\" -- *[02468] && wait $!; }";
             Program::new("sh").args(["-c", line]).arg(source).arg(target)
         }),
         each_round("floor, 2 threads", Input::Plain, Check::Plain, |p, s, t| run(p, "floor", s, t, 2)),
@@ -172,7 +172,10 @@ fn age_variants() -> Vec<Variant> {
 fn durable_variants() -> Vec<Variant> {
     let mut variants = vec![
         each_round("cp -r and sync -f, durable", Input::Plain, Check::Plain, |_, s, t| {
-            Program::new("sh").args(["-c", "cp -r \"$0\" \"$1\" && sync -f \"$1\""]).arg(s).arg(t)
+            Program::new("sh")
+                .args(["-c", "cp -r --reflink=never \"$0\" \"$1\" && sync -f \"$1\""])
+                .arg(s)
+                .arg(t)
         }),
         each_round("tink encrypt, durable", Input::Plain, Check::TinkGo, |p, s, t| {
             tink(p, "encrypt", s, t, PLANNED).arg("--durable")
