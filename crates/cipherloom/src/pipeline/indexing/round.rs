@@ -51,7 +51,7 @@ impl<'r> Indexing<'r> {
     ) -> Result<Indexing<'r>, Error> {
         // The comparison has found what is in the way.
         let names = match job.work.sealing().filter(|_| job.hides_names()) {
-            Some(format) => new_names(tree, job, format, &writer)?.0,
+            Some(format) => new_names(tree, job, format, writer.previous())?.0,
             None => HiddenNames::default(),
         };
         let seen = (0..tree.entries.len()).map(|_| OnceLock::new()).collect();
