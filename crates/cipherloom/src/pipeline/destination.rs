@@ -127,14 +127,20 @@ impl MadeRoot {
     }
 }
 
-/// Makes the output folders; `None` where nothing is written.
-pub(super) fn prepare(tree: &Tree, job: &Job, tally: &Tally<'_, u32>) -> Result<Option<OutputTree>, Error> {
-    MadeRoot::of(tree, job)?.map(|made| prepare_below(&made, tree, job, tally)).transpose()
+/// Makes the output folders, which are those of `tree`; `None` where nothing is written.
+pub(super) fn prepare(
+    source: &Tree,
+    tree: &Tree,
+    job: &Job,
+    tally: &Tally<'_, u32>,
+) -> Result<Option<OutputTree>, Error> {
+    MadeRoot::of(tree, job)?.map(|made| prepare_below(&made, source, tree, job, tally)).transpose()
 }
 
 /// Makes the output folders below the destination.
 pub(super) fn prepare_below(
     MadeRoot { made, first_existing }: &MadeRoot,
+    source: &Tree,
     tree: &Tree,
     job: &Job,
     tally: &Tally<'_, u32>,
@@ -142,7 +148,7 @@ pub(super) fn prepare_below(
     let destination =
         job.destination.as_deref().ok_or_else(|| Error::internal("a job without a destination"))?;
     // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
-    refuse_contradictions(tree, job)?;
+    refuse_contradictions(source, job)?;
     let mut folders = Vec::with_capacity(tree.directories.len());
     let root = Target::root(destination)?.with_waypoints();
     // The folder around a single output is nobody's twin.

@@ -116,6 +116,12 @@ fn several_sources_have_hidden_names_too() {
     place.verify("").expect(0);
     let listed = places(&place).into_keys().collect::<Vec<_>>();
     assert_eq!(listed, ["more/four", "tree/a/one", "tree/a/two", "tree/three"]);
+    // Below a folder that is called as one of hidden names.
+    fs::create_dir_all(place.at("00/sealed")).unwrap();
+    place.run(&run.replace("sealed", "00/sealed")).expect(0).says(&["encrypted 4 files"]);
+    place.run("verify 00/sealed --key key.json").expect(0);
+    place.run(&run.replace("sealed", "tree")).expect(2);
+    place.run(&run.replace("sealed", "tree/a")).expect(2);
 }
 
 #[test]
