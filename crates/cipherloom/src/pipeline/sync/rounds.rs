@@ -50,6 +50,9 @@ impl<'s> Rounds<'s> {
         };
         sync.begin_counts(&comparison);
         if comparison.is_empty(sync.deletes()) && writer.previous().is_some() {
+            for error in writer.write_missing_names()? {
+                sync.tally.fail_other(error.path().unwrap_or(root), None, error.without_path());
+            }
             let index = writer.keep()?.map(|root| report_of(&root));
             return Ok(Report { index, ..Report::default() });
         }
