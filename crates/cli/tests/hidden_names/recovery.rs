@@ -219,7 +219,12 @@ fn names_are_found_again_without_any_index() {
     for copy in ["sealed/.cipherloom", "sealed/00/.cipherloom"] {
         fs::remove_dir_all(place.at(copy)).unwrap();
     }
-    for run in ["verify sealed --key key.json", "decrypt sealed opened --key key.json"] {
+    for run in [
+        "verify sealed --key key.json",
+        "decrypt sealed opened --key key.json",
+        "decrypt sealed opened --key key.json --only three",
+        "list sealed --key key.json",
+    ] {
         let ended = place.run(run).expect(5).says(&["sealed: the tree's names are hidden, and both copies"]);
         ended.says(&["hint: `cipherloom index` finds the names again"]);
     }
@@ -344,6 +349,33 @@ fn a_new_index_keeps_the_names_of_what_is_missing_or_cannot_be_opened() {
     fs::rename(&aside, one).unwrap();
     place.run("index sealed --key key.json").expect(0);
     assert_eq!(crate::places(&place), files);
+}
+
+#[test]
+fn a_new_index_names_files_that_are_no_part_of_the_tree() {
+    let place = hidden();
+    for folder in ["sealed", "sealed/1f", "sealed/more"] {
+        fs::create_dir_all(place.at(folder)).unwrap();
+        fs::write(place.at(folder).join("README"), "no part of it").unwrap();
+    }
+    for lost in [false, true] {
+        for copy in [INDEX, COPY].into_iter().filter(|_| lost) {
+            fs::remove_dir_all(place.at(copy)).unwrap();
+        }
+        let more = if lost { "" } else { " --replace" };
+        let ended = place.run(&format!("index sealed --key key.json{more}")).expect(6);
+        let ended = ended.says(&["sealed/README: extra"]).says(&["sealed/1f/README: extra"]);
+        ended.says(&["sealed/more/README: extra"]).says(&["3 FAILED"]);
+        let listed = if lost { "4 entries" } else { "5 entries" };
+        place.verify("").expect(5).says(&["lists", listed]);
+        is_opened_but_for_extra(&place);
+    }
+}
+
+fn is_opened_but_for_extra(place: &Place) {
+    let _ = fs::remove_dir_all(place.at("opened"));
+    place.run("decrypt sealed opened --key key.json").expect(6);
+    assert_eq!(fs::read(place.at("opened/a/two")).unwrap(), b"Ishmael");
 }
 
 #[test]
