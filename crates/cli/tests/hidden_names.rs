@@ -266,6 +266,25 @@ fn a_tree_hides_names_as_a_whole_or_not() {
 }
 
 #[test]
+fn messages_say_what_was_done_and_can_be_done() {
+    let place = hidden();
+    let ended = place.run("encrypt tree sealed --key key.json").expect(2);
+    assert!(!ended.err.contains("warning: "), "{}", ended.err);
+    let ended = place.run("index sealed --key key.json --replace --verbose").expect(0);
+    assert!(!ended.err.contains("authentic"), "{}", ended.err);
+    ended.says(&["sealed/a/one: indexed"]);
+    place.verify(" --quick --verbose").expect(0).says(&["sealed/a/one: compared"]);
+    place.verify(" --verbose").expect(0).says(&["sealed/a/one: authentic"]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("three", place.at("tree/link")).unwrap();
+        let ended = place.run("sync tree sealed --key key.json --hide-names").expect(0);
+        assert!(!ended.err.contains("--links"), "{}", ended.err);
+        ended.says(&["1 link passed over"]);
+    }
+}
+
+#[test]
 fn what_hidden_names_exclude_is_refused() {
     let place = Place::new();
     for more in ["--suffix .enc", "--bind-path"] {

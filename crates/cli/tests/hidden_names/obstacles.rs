@@ -23,6 +23,8 @@ fn with_obstacles() -> Place {
 /// Nothing that was listed is lost.
 fn keeps_all(place: &Place, run: &str) {
     let before = places(place);
+    let foreseen = place.run(&format!("{run} --dry-run")).says(&["sealed/a: ", IN_THE_WAY]);
+    foreseen.says(&["sealed/three/deeper: ", IN_THE_WAY]).says(&["sealed/b: ", IN_THE_WAY]);
     let ended = place.run(run).expect(3).says(&["sealed/a: ", IN_THE_WAY]).says(&["sealed/b: ", IN_THE_WAY]);
     ended.says(&["sealed/three: ", IN_THE_WAY]).says(&["sealed/three/deeper: ", IN_THE_WAY]);
     let after = places(place);

@@ -32,6 +32,17 @@ fn put_back(from: &Path, to: &Path) {
     copy_folder(from, to);
 }
 
+/// Nobody reads a line for each of thousands of files.
+#[test]
+fn a_key_that_opens_nothing_is_one_failure() {
+    let place = hidden();
+    place.run("keygen -o other.json").expect(0);
+    let generation = place.generation();
+    let ended = place.run("index sealed --key other.json --replace --skip-unopened").expect(5);
+    assert_eq!(ended.err.lines().filter(|line| !line.starts_with("hint: ")).count(), 1, "{}", ended.err);
+    assert_eq!(place.generation(), generation);
+}
+
 /// The lists of hidden names.
 fn lists(place: &Place) -> Vec<PathBuf> {
     let all = (0..=255).map(|number| place.at(&format!("sealed/{number:02x}/names")));
@@ -230,7 +241,10 @@ fn names_are_found_again_without_any_index() {
     }
     // No run begins another tree there.
     let visible = "encrypt tree sealed --key key.json --index --if-exists skip";
-    place.run(ENCRYPT).expect(5).says(&["both copies of its index are lost"]);
+    for run in [ENCRYPT, "sync tree sealed --key key.json --hide-names"] {
+        place.run(run).expect(5).says(&["both copies of its index are lost"]);
+        place.run(&format!("{run} --dry-run")).expect(5).says(&["both copies of its index are lost"]);
+    }
     for run in [visible, "sync tree sealed --key key.json"] {
         place.run(run).expect(2).says(&["the tree's names are hidden"]);
     }

@@ -3,10 +3,10 @@
 //! A run works on a tree of plaintexts' paths, and looks up where the ciphertext of each entry is. So the comparison with an index,
 //! and what a run writes into one, are the same as for any other tree.
 
-use super::Indexing;
+use super::{Indexing, stream_key};
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::Hidden;
+use crate::files::{Hidden, open_file_below};
 use crate::format::Format;
 use crate::index::{
     FOLDER, HiddenName, Index, IndexEntry, IndexKind, ancestors, has_copy, has_index, has_name_lists,
@@ -14,6 +14,7 @@ use crate::index::{
 };
 use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::{IndexMode, IndexUse, Work};
+use crate::pipeline::tally::FILES_TRIED;
 use crate::tree::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -60,6 +61,11 @@ pub fn reveal(
     revealed.needs_files = matches!(work, Work::Decrypt(_)) && !used.releases_replaced;
     match (used.mode, listing) {
         (IndexMode::Rebuild { .. }, Err(error)) if !is_unreadable(&error) => return Err(error),
+        (IndexMode::Rebuild { .. }, Err(error))
+            if !(has_name_lists(root, format) || revealed.opens(format)) =>
+        {
+            return Err(error);
+        }
         (IndexMode::Rebuild { .. }, listing) => {
             // What the index still knows, lists need not.
             let listed = listing.ok().flatten().map(|listing| listing.entries());
@@ -121,6 +127,15 @@ impl<'f> Revealed<'f> {
         let folders = HashMap::from([(Vec::new(), 0)]);
         let (needs_files, others_listed, names) = (false, HashMap::new(), Vec::new());
         Ok(Revealed { found, by_name, others, folders, needs_files, others_listed, tree, names })
+    }
+
+    /// Whether a key opens one of the first files.
+    fn opens(&self, format: &Format) -> bool {
+        let opens = |name: &HiddenName| {
+            let file = open_file_below(&self.found.root, &name.path());
+            matches!(file.and_then(|file| stream_key(format, &file, b"")), Ok(Some(_)))
+        };
+        self.by_name.is_empty() || self.by_name.keys().take(FILES_TRIED).any(opens)
     }
 
     /// Adds what the index lists.
