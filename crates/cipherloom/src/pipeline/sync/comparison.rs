@@ -193,9 +193,11 @@ impl Comparing<'_> {
                 let attributes = &tree.directories[folder as usize].attributes;
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
                 let has_mode = self.has_mode(&path, attributes.mode());
+                // A run that was killed may have left it opened up.
+                let is_closed = |mode: u32| mode & !attributes.mode() & 0o700 == 0;
                 let is_there = self.sync.store().is_some()
                     || job.hides_names()
-                    || self.outputs.look(&path).is_some_and(|found| found.is_folder);
+                    || self.outputs.look(&path).is_some_and(|found| found.is_folder && is_closed(found.mode));
                 if !(is_same && has_mode && is_there) {
                     self.result.folders.push(folder);
                 }
