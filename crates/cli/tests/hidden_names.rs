@@ -2,6 +2,8 @@
 
 #[path = "hidden_names/copies.rs"]
 mod copies;
+#[path = "hidden_names/messages.rs"]
+mod messages;
 #[path = "hidden_names/obstacles.rs"]
 mod obstacles;
 #[path = "hidden_names/recovery.rs"]
@@ -263,25 +265,6 @@ fn a_tree_hides_names_as_a_whole_or_not() {
     place.run(&format!("{ENCRYPT} --dry-run")).expect(2).says(&["the tree's names are not hidden"]);
     place.verify("").expect(0);
     assert!(!place.at("sealed/00").exists());
-}
-
-#[test]
-fn messages_say_what_was_done_and_can_be_done() {
-    let place = hidden();
-    let ended = place.run("encrypt tree sealed --key key.json").expect(2);
-    assert!(!ended.err.contains("warning: "), "{}", ended.err);
-    let ended = place.run("index sealed --key key.json --replace --verbose").expect(0);
-    assert!(!ended.err.contains("authentic"), "{}", ended.err);
-    ended.says(&["sealed/a/one: indexed"]);
-    place.verify(" --quick --verbose").expect(0).says(&["sealed/a/one: compared"]);
-    place.verify(" --verbose").expect(0).says(&["sealed/a/one: authentic"]);
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::symlink("three", place.at("tree/link")).unwrap();
-        let ended = place.run("sync tree sealed --key key.json --hide-names").expect(0);
-        assert!(!ended.err.contains("--links"), "{}", ended.err);
-        ended.says(&["1 link passed over"]);
-    }
 }
 
 #[test]

@@ -32,17 +32,6 @@ fn put_back(from: &Path, to: &Path) {
     copy_folder(from, to);
 }
 
-/// Nobody reads a line for each of thousands of files.
-#[test]
-fn a_key_that_opens_nothing_is_one_failure() {
-    let place = hidden();
-    place.run("keygen -o other.json").expect(0);
-    let generation = place.generation();
-    let ended = place.run("index sealed --key other.json --replace --skip-unopened").expect(5);
-    assert_eq!(ended.err.lines().filter(|line| !line.starts_with("hint: ")).count(), 1, "{}", ended.err);
-    assert_eq!(place.generation(), generation);
-}
-
 /// The lists of hidden names.
 fn lists(place: &Place) -> Vec<PathBuf> {
     let all = (0..=255).map(|number| place.at(&format!("sealed/{number:02x}/names")));
@@ -363,33 +352,6 @@ fn a_new_index_keeps_the_names_of_what_is_missing_or_cannot_be_opened() {
     fs::rename(&aside, one).unwrap();
     place.run("index sealed --key key.json").expect(0);
     assert_eq!(crate::places(&place), files);
-}
-
-#[test]
-fn a_new_index_names_files_that_are_no_part_of_the_tree() {
-    let place = hidden();
-    for folder in ["sealed", "sealed/1f", "sealed/more"] {
-        fs::create_dir_all(place.at(folder)).unwrap();
-        fs::write(place.at(folder).join("README"), "no part of it").unwrap();
-    }
-    for lost in [false, true] {
-        for copy in [INDEX, COPY].into_iter().filter(|_| lost) {
-            fs::remove_dir_all(place.at(copy)).unwrap();
-        }
-        let more = if lost { "" } else { " --replace" };
-        let ended = place.run(&format!("index sealed --key key.json{more}")).expect(6);
-        let ended = ended.says(&["sealed/README: extra"]).says(&["sealed/1f/README: extra"]);
-        ended.says(&["sealed/more/README: extra"]).says(&["3 FAILED"]);
-        let listed = if lost { "4 entries" } else { "5 entries" };
-        place.verify("").expect(5).says(&["lists", listed]);
-        is_opened_but_for_extra(&place);
-    }
-}
-
-fn is_opened_but_for_extra(place: &Place) {
-    let _ = fs::remove_dir_all(place.at("opened"));
-    place.run("decrypt sealed opened --key key.json").expect(6);
-    assert_eq!(fs::read(place.at("opened/a/two")).unwrap(), b"Ishmael");
 }
 
 #[test]
