@@ -1,5 +1,6 @@
 """A synchronization that is killed, or finds the disk full, loses nothing, and the next one makes it right."""
 
+import json
 import os
 import re
 import shutil
@@ -29,6 +30,9 @@ def build(folder, sync=SYNC):
     (tree / "kind").unlink()
     (tree / "kind").mkdir()
     (tree / "kind/file").write_bytes(b"in a folder now")
+    (tree / "d").chmod(0o555)
+    for name in ("a", "d", "kind"):
+        os.utime(tree / name, ns=(0, 1_000_000_001_000_000_000))
 
 
 def contents(root):
@@ -62,6 +66,9 @@ def check_after(folder, older, sync=SYNC):
     tool.run(*sync, cwd=folder)
     tool.run("verify", "sealed", "--key", "key.json", cwd=folder)
     assert opened(folder) == newer
+    for path in (folder / "tree").glob("*/"):
+        source, sealed = path.stat(), (folder / "sealed" / path.name).stat() if HIDE not in sync else path.stat()
+        assert (source.st_mode, source.st_mtime_ns) == (sealed.st_mode, sealed.st_mtime_ns), path.name
     leftovers = [path for path in (folder / "sealed").rglob(".cipherloom-*")]
     assert not leftovers
 
@@ -144,7 +151,18 @@ def test_full_disk(tmp_path):
         )
         assert done.returncode in (tool.FAILED, tool.PARTIAL)
         assert b"No space left" in done.stderr
+        # It fills a round by itself. What later rounds would have encrypted was not tried.
+        with large.open("wb") as file:
+            file.truncate(16 << 30)
+        (tmp_path / "tree/later").write_bytes(b"later")
+        command = [tool.COMMAND, *SYNC, "--json"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+        summary = json.loads(done.stdout.splitlines()[-1])
+        due = ("a/changed", "a/new", "kind/file", "large", "later")
+        assert summary["failed"] == 1, "the full disk, which may have refused a folder"
+        assert summary["files"] + 1 + summary["untried"] >= len(due), summary
         large.unlink()
+        (tmp_path / "tree/later").unlink()
         check_after(tmp_path, older)
     finally:
         subprocess.run(["umount", disk], check=True)

@@ -89,8 +89,12 @@ fn hint_for_index(fault: &IndexFault) -> Option<Hint> {
              does index_tree with replace=True"
         }
         IndexFault::NamesLost => "index_tree finds the names again",
-        IndexFault::Copy(_) => "the other copy is used; the next run that writes the index renews both",
-        IndexFault::NameList => "the next run that writes the index makes it again",
+        IndexFault::Copy(_) => {
+            "the other copy is used; index_tree with replace=True renews both, and so does the next run that writes the index"
+        }
+        IndexFault::NameList => {
+            "index_tree with replace=True makes it again, and so does the next run that writes the index"
+        }
         IndexFault::OtherNames { are_hidden: true } => "use hide_names=True in every run into this folder",
         IndexFault::OtherNames { are_hidden: false } => "leave hide_names out, or choose another folder",
         IndexFault::NotAnAnchor => "choose another anchor",

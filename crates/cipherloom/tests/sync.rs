@@ -223,6 +223,8 @@ fn check(steps: &[Step], hides_names: bool) {
         for edit in edits {
             is_in_the_way |= trees.edit(edit, number);
         }
+        // A file may have been removed before its name became that of a folder.
+        is_in_the_way |= trees.outputs().keys().any(|name| trees.at("source").join(name).is_dir());
         let delete = step.delete || is_in_the_way;
         if hides_names && is_in_the_way && !step.delete {
             // What is listed stays, and what is in the source fails.

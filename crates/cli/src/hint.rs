@@ -112,10 +112,11 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         }
         IndexFault::NamesLost => "`cipherloom index` finds the names again",
         IndexFault::Copy(_) => {
-            "the other copy is used; the next run that writes the index renews both: `cipherloom encrypt --index --hide-names \
-             --if-exists skip`"
+            "the other copy is used; `cipherloom index --replace` renews both, and so does the next run that writes the index"
         }
-        IndexFault::NameList => "the next run that writes the index makes it again",
+        IndexFault::NameList => {
+            "`cipherloom index --replace` makes it again, and so does the next run that writes the index"
+        }
         IndexFault::OtherNames { are_hidden: true } => "use --hide-names in every run into this folder",
         IndexFault::OtherNames { are_hidden: false } => {
             "leave --hide-names out, or choose another destination"

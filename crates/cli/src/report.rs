@@ -1,9 +1,11 @@
 //! What a run prints: an event for each entry, and a summary at its end, for people or as JSON lines.
 
+mod sentence;
 mod sync;
+
 use crate::escape::{self, JsonPath};
 use crate::hint::hint;
-use crate::output::{self, at};
+use crate::output;
 use crate::progress::{Found, Progress};
 use crate::repeats::Repeats;
 use cipherloom::{
@@ -11,6 +13,7 @@ use cipherloom::{
     internal::{Dropped, IndexMode, Job, PassedOver, Tree},
     report::{Action, Event, IndexReport, Outcome},
 };
+use sentence::sentence;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -35,6 +38,8 @@ pub struct Printer {
     style: Style,
     /// Whether files are re-keyed where they are.
     in_place: bool,
+    /// What is said of a file that was only read.
+    read_as: &'static str,
     draws_progress: bool,
     /// Whether this is a dry run; then whether it lists the entries that would not fail.
     dry_run: Option<bool>,
@@ -47,11 +52,17 @@ impl Printer {
         Printer {
             style,
             in_place,
+            read_as: "authentic",
             draws_progress: style == Style::Plain,
             dry_run: None,
             progress: Progress::default(),
             repeats: Repeats::default(),
         }
+    }
+
+    /// For a run that reads only the beginning and end of each file. `verb`: what it does, as a participle.
+    pub fn with_verb(self, verb: Option<&'static str>) -> Printer {
+        Printer { read_as: verb.unwrap_or(self.read_as), ..self }
     }
 
     /// For the events of a dry run. `lists`: also for entries that would not fail.
@@ -78,7 +89,7 @@ impl Printer {
 
     /// An event in words, with its hint the first time. `None` for an error that repeats too often.
     fn words(&self, event: &Event<'_>) -> Option<String> {
-        let mut words = sentence(event, self.in_place);
+        let mut words = sentence(event, self.in_place, self.read_as);
         if let Outcome::Failed(error) = &event.outcome {
             let is_printed = self.repeats.is_printed(format!("{:?}", error.cause()), &error.to_string());
             if !is_printed && self.style != Style::Verbose {
@@ -127,24 +138,6 @@ impl Observer for Printer {
 
     fn on_stop(&self, wake: Weak<dyn Fn() + Send + Sync>) {
         self.progress.on_stop(wake);
-    }
-}
-
-/// An event as one line.
-fn sentence(event: &Event<'_>, in_place: bool) -> String {
-    let source = escape::path(event.source);
-    match (&event.outcome, event.output) {
-        (Outcome::Failed(error), output) => {
-            let path = output.filter(|_| error.is_about_output()).unwrap_or(event.source);
-            format!("cipherloom: {}", at(path, escape::line(&error.to_string())))
-        }
-        (Outcome::Skipped, _) if in_place => format!("{source}: skipped, it opens with the new key"),
-        (Outcome::Skipped, _) if event.action.is_some() => format!("{source}: skipped, it was made before"),
-        (Outcome::Skipped, _) => format!("{source}: skipped, the name exists"),
-        (Outcome::Done { .. }, Some(output)) => {
-            format!("{source} -> {}{}", escape::path(output), sync::words(event.action))
-        }
-        (Outcome::Done { .. }, None) => format!("{source}: authentic"),
     }
 }
 
@@ -225,7 +218,8 @@ impl RunSummary {
     pub fn of_tree(summary: &Report, tree: &Tree, job: &Job) -> RunSummary {
         let links_passed_over = if job.links == Links::Skip { tree.links.len() as u64 } else { 0 };
         let in_place = cipherloom::internal::is_in_place(tree, job);
-        let links_hint = if job.destination.is_some() { " (--links copy keeps links)" } else { "" };
+        let keeps_links = job.destination.is_some() && !job.hides_names();
+        let links_hint = if keeps_links { " (--links copy keeps links)" } else { "" };
         let dropped = match (&job.destination, job.work.opening()) {
             _ if in_place => tree.dropped.in_place(),
             (Some(_), None) => tree.dropped,

@@ -1,5 +1,9 @@
 //! Encrypted folders whose names only the index knows, as a user meets them.
 
+#[path = "hidden_names/copies.rs"]
+mod copies;
+#[path = "hidden_names/messages.rs"]
+mod messages;
 #[path = "hidden_names/obstacles.rs"]
 mod obstacles;
 #[path = "hidden_names/recovery.rs"]
@@ -25,6 +29,8 @@ fn hidden() -> Place {
 /// Where the ciphertexts are, by the paths of their plaintexts.
 fn places(place: &Place) -> BTreeMap<String, PathBuf> {
     let listed = place.run("list sealed --key key.json --json").expect(0).out;
+    let folders = || listed.lines().filter(|line| line.contains("\"kind\":\"folder\""));
+    assert!(folders().all(|line| !line.contains("encrypted_path")), "{listed}");
     let field = |line: &str, name: &str| {
         let start = line.find(&format!("\"{name}\":\""))? + name.len() + 4;
         line[start..].split('"').next().map(str::to_owned)
@@ -93,6 +99,15 @@ fn a_part_is_decrypted_by_its_names() {
     place.run("decrypt sealed opened3 --key key.json --exclude a").expect(0).says(&["decrypted 1 file"]);
     assert!(place.at("opened/a/one").exists() && !place.at("opened/three").exists());
     assert!(place.at("opened2/three").exists() && !place.at("opened2/a/one").exists());
+    let made = |root: &str| names(&place.at(root)).len();
+    assert_eq!(made("opened"), 3, "no folder but the one that is needed");
+    let attributes = |root: &str| fs::metadata(place.at(root).join("a")).unwrap();
+    let [source, opened] = ["tree", "opened"].map(attributes);
+    assert_eq!(source.permissions(), opened.permissions());
+    assert_eq!(source.modified().unwrap(), opened.modified().unwrap());
+    let plain = Place::sealed();
+    plain.run("decrypt sealed opened --key key.json --only three").expect(0);
+    assert_eq!(names(&plain.at("opened")), ["three"]);
     place.run("decrypt sealed opened4 --key key.json --only nothing").expect(1);
     let ended = place.run("list sealed --key key.json a/* three").expect(0);
     assert_eq!(ended.out.lines().filter(|line| line.starts_with('-')).count(), 3);

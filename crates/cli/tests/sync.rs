@@ -3,6 +3,8 @@
 
 #[path = "sync/doubt.rs"]
 mod doubt;
+#[path = "sync/foreseen.rs"]
+mod foreseen;
 mod sealed_tree;
 #[path = "sealed_tree/synchronized.rs"]
 mod synchronized;

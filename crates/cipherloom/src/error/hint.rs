@@ -13,6 +13,9 @@ pub fn common_hint(error: &Error) -> Option<Cow<'static, str>> {
         Error::Index(IndexFault::CopiesOfTwoTrees) => {
             "move `.cipherloom` or `00/.cipherloom` away, whichever is not of this tree, and list the tree before anything writes to it"
         }
+        Error::Index(IndexFault::CopyNotOpened) => {
+            "repeat the re-keying that was stopped, or give the newer keys; if that copy is damaged, move `.cipherloom` away"
+        }
         Error::Calibration { .. } => "run the command `cipherloom calibrate` again",
         Error::RekeyUnauthenticated => "decrypt, then encrypt",
         Error::TooManySegments { .. } => "use a key with a larger segment size, or split the file",

@@ -81,6 +81,9 @@ pub enum IndexFault {
     /// One of both copies of an index is not as it should be.
     #[error("a copy of the tree's index is damaged: {0}")]
     Copy(&'static str),
+    /// No key opens the first copy of an index, which may be newer than the second one.
+    #[error("no key opens this copy of the tree's index, and it may be newer than the other one")]
+    CopyNotOpened,
     /// The two copies of an index are of different trees, both under the key: somebody has put one of them there.
     #[error("the two copies of the tree's index are of different trees")]
     CopiesOfTwoTrees,
@@ -174,6 +177,7 @@ impl IndexFault {
             | IndexFault::OtherTree
             | IndexFault::NamesLost
             | IndexFault::Copy(_)
+            | IndexFault::CopyNotOpened
             | IndexFault::CopiesOfTwoTrees
             | IndexFault::NameList
             | IndexFault::Extra { of: Some(_) }

@@ -148,6 +148,12 @@ impl IndexFolder {
         bytes.map(Some).ok_or_else(|| at(IndexFault::Damaged("a file is longer than any index has").into()))
     }
 
+    /// Whether there is a file of this length.
+    pub(super) fn has_file(&self, relative: &Path, len: u64) -> bool {
+        let file = open(&self.tree, &self.place(relative)).ok().flatten();
+        file.and_then(|file| file.metadata().ok()).is_some_and(|found| found.len() == len)
+    }
+
     /// Writes a file, or replaces it. Its content is on stable storage first: what only the generation before had is removed soon.
     pub(super) fn write(&self, relative: &Path, bytes: &[u8]) -> Result<(), Error> {
         self.write_file(&self.place(relative), bytes, true)

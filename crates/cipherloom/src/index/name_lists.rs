@@ -81,11 +81,39 @@ impl NameLists {
         list.count += 1;
     }
 
+    /// Whether two files have one name. Looks at one list at a time.
+    pub(super) fn has_twice(&self) -> bool {
+        (0..=u8::MAX).zip(&self.0).any(|(number, list)| {
+            let mut paths = HashMap::new();
+            read(&list.plaintext(), number, &mut paths).is_err() || paths.len() != list.count as usize
+        })
+    }
+
     /// Replaces the lists that are not these. Returns what is wrong with those that cannot be written.
     pub(super) fn write(&self, folder: &IndexFolder, format: &Format) -> Vec<Error> {
         let lists = (0..=u8::MAX).zip(&self.0);
         let others = lists.filter(|(number, list)| !list.is_at(folder, format, *number));
         others.filter_map(|(number, list)| list.write(folder, format, number).err()).collect()
+    }
+
+    /// Writes the lists that the tree in this folder has not. Returns what is wrong with those that cannot be written.
+    pub(super) fn write_missing(
+        folder: &IndexFolder,
+        format: &Format,
+        entries: impl Iterator<Item = Result<IndexEntry, Error>>,
+    ) -> Result<Vec<Error>, Error> {
+        let is_missing = |number: u8| std::fs::symlink_metadata(folder.tree().join(path(number))).is_err();
+        let missing: Vec<u8> = (0..=u8::MAX).filter(|number| is_missing(*number)).collect();
+        if missing.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut lists = NameLists::new();
+        for entry in entries {
+            lists.push(&entry?);
+        }
+        let lists = missing.into_iter().map(|number| (number, &lists.0[usize::from(number)]));
+        let needed = lists.filter(|(_, list)| list.count > 0);
+        Ok(needed.filter_map(|(number, list)| list.write(folder, format, number).err()).collect())
     }
 
     /// The lists of the tree in this folder that do not have all that these have. They have more if a run was killed before it had
@@ -165,4 +193,43 @@ fn read(mut bytes: &[u8], number: u8, paths: &mut HashMap<HiddenName, Vec<u8>>) 
         paths.insert(name, last.clone());
     }
     if rest.iter().all(|byte| *byte == 0) { Ok(()) } else { Err(Malformed) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{IndexFile, IndexWriter, Replacing};
+    use crate::key::{Keyset, Template};
+    use crate::machine::Backend;
+
+    fn named(path: &[u8], name: u8) -> IndexEntry {
+        let kind = IndexKind::File(IndexFile {
+            plaintext: path.to_vec(),
+            size: 5,
+            ciphertext_len: 61,
+            mode: 0o600,
+            modified: None,
+            identity: [1; 16],
+            key_id: 1,
+            inode: None,
+            digest: None,
+            name: Some(HiddenName([name; 16])),
+            version: None,
+        });
+        IndexEntry { path: path.to_vec(), kind }
+    }
+
+    #[test]
+    fn no_two_files_have_one_hidden_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let format = Format::tink(Keyset::generate(Template::default()).unwrap(), Backend::best()).unwrap();
+        for (name, is_written) in [(1, false), (2, true)] {
+            let writer = IndexWriter::begin(folder.path(), &format, b"", Replacing::Opened, None).unwrap();
+            let mut writer = writer.with_hidden_names(true, false).unwrap();
+            for entry in [named(b"a", 1), named(b"b", name)] {
+                writer.push(&entry).unwrap();
+            }
+            assert_eq!(writer.finish().is_ok(), is_written);
+        }
+    }
 }

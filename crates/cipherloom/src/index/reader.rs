@@ -94,6 +94,14 @@ impl Index {
             (Err(error), Some(_)) if is_replaced && matches!(error.without_path(), Error::Io { .. }) => {
                 Err(error)
             }
+            // A run with other keys may have sealed it, which was killed before it came to the second one.
+            (Err(error), Some((second, _)))
+                if is_replaced
+                    && matches!(error.without_path(), Error::Index(IndexFault::NotOpened))
+                    && !second.is_successor_of(&files)? =>
+            {
+                Err(Error::from(IndexFault::CopyNotOpened).at(&files.path(ROOT)))
+            }
             (_, Some((second, file))) => Ok(Some((Index { other: Some(files), ..second }, file))),
             (first, None) => first,
         }
@@ -115,6 +123,13 @@ impl Index {
         }
         let index = Index { files, other: None, format: format.clone(), root, digest: digest(&file) };
         Ok(Some((index, file)))
+    }
+
+    /// Whether the root before, in a copy whose root is damaged, is the one that this generation follows: no other run has written
+    /// there since.
+    fn is_successor_of(&self, files: &IndexFiles) -> Result<bool, Error> {
+        let before = files.read(PREVIOUS, file_limit(ROOT_LIMIT))?;
+        Ok(before.map_or(Digest::default(), |file| digest(&file)) == self.root.previous)
     }
 
     /// The copy that it was read from.
@@ -152,7 +167,7 @@ impl Index {
         Ok(lists.find_damaged(folder.tree(), &self.format).into_iter().map(at).collect())
     }
 
-    fn check_copy(&self, files: &IndexFiles) -> Result<(), Error> {
+    fn check_copy(&self, files: &Arc<IndexFiles>) -> Result<(), Error> {
         let at = |path: &str, problem| Err(Error::from(IndexFault::Copy(problem)).at(&files.path(path)));
         match files.read(ROOT, file_limit(ROOT_LIMIT))?.map(|file| digest(&file)) {
             // A run was killed before it had made the second one, and has listed nothing yet.
@@ -166,6 +181,9 @@ impl Index {
                 if found == self.root.previous && files.folder().is_some_and(IndexFolder::is_copy) =>
             {
                 return Ok(());
+            }
+            Some(_) if Index::newest_in(Arc::clone(files), &self.format).is_err() => {
+                return at(ROOT, "its root is damaged, or under another key");
             }
             Some(_) => return at(ROOT, "it is not the newest generation"),
         }

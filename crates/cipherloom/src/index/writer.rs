@@ -220,6 +220,16 @@ impl IndexWriter {
         }
     }
 
+    /// Writes the lists of hidden names that are missing, for the generation before. Returns as [`IndexWriter::write_names`].
+    pub(crate) fn write_missing_names(&self) -> Result<Vec<Error>, Error> {
+        match (&self.names, self.files.folder(), self.previous()) {
+            (Some(_), Some(folder), Some(index)) => {
+                NameLists::write_missing(folder, &self.format, index.entries())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Leaves the generation before in force, if there is one, and has the anchor remember it.
     pub(crate) fn keep(self) -> Result<Option<Root>, Error> {
         let Some((index, file)) = self.previous else { return Ok(None) };
@@ -237,6 +247,9 @@ impl IndexWriter {
         let mut end =
             End { files: &self.files, format: &self.format, key_id: self.key_id, known: &self.known };
         self.builder.end(|bytes, entries| end.part(bytes, entries, &mut self.parts))?;
+        if self.names.as_ref().is_some_and(NameLists::has_twice) {
+            return Err(Error::internal("an index gives two files one hidden name"));
+        }
         let before = self.previous.as_ref().map(|(index, _)| index);
         let mut tree = [0; 16];
         match before {
@@ -284,14 +297,22 @@ impl IndexWriter {
     }
 }
 
-/// Has both copies of an index be of this generation, whose root has this file: a run may have been killed between them.
+/// Has both copies of an index be of this generation, whose root has this file, and have all parts in their lengths: a run may
+/// have been killed between them. No part is read if none is missing.
 fn renew_copies(files: &IndexFiles, format: &Format, index: &Index, file: &[u8]) -> Result<(), Error> {
     let Some(copy) = files.copy() else { return Ok(()) };
-    for place in [files, &copy] {
+    for (place, other) in [(files, &copy), (&copy, files)] {
         let found = place.read(ROOT, file_limit(ROOT_LIMIT)).ok().flatten();
-        if found.is_none_or(|found| digest(&found) != *index.digest()) {
-            let previous = index.files().read(PREVIOUS, file_limit(ROOT_LIMIT))?;
-            copy_parts(index.files(), place, index.root())?;
+        let has_root = found.is_some_and(|found| digest(&found) == *index.digest());
+        let has_part = |part: &PartReference| {
+            let path = part_path(&part.name);
+            place.folder().is_some_and(|folder| folder.has_file(Path::new(&path), u64::from(part.len)))
+        };
+        if !(has_root && index.root().parts.iter().all(has_part)) {
+            copy_parts(other, place, index.root())?;
+        }
+        if !has_root {
+            let previous = other.read(PREVIOUS, file_limit(ROOT_LIMIT))?;
             place.replace_root(file, previous.as_deref())?;
             let earlier = previous.as_ref().and_then(|file| sealed::open(format, sealed::ROOT, file).ok());
             let earlier = earlier.and_then(|root| Root::read(&root).ok());

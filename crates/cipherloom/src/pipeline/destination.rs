@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The output tree's folders.
@@ -127,14 +128,20 @@ impl MadeRoot {
     }
 }
 
-/// Makes the output folders; `None` where nothing is written.
-pub(super) fn prepare(tree: &Tree, job: &Job, tally: &Tally<'_, u32>) -> Result<Option<OutputTree>, Error> {
-    MadeRoot::of(tree, job)?.map(|made| prepare_below(&made, tree, job, tally)).transpose()
+/// Makes the output folders, which are those of `tree`; `None` where nothing is written.
+pub(super) fn prepare(
+    source: &Tree,
+    tree: &Tree,
+    job: &Job,
+    tally: &Tally<'_, u32>,
+) -> Result<Option<OutputTree>, Error> {
+    MadeRoot::of(tree, job)?.map(|made| prepare_below(&made, source, tree, job, tally)).transpose()
 }
 
 /// Makes the output folders below the destination.
 pub(super) fn prepare_below(
     MadeRoot { made, first_existing }: &MadeRoot,
+    source: &Tree,
     tree: &Tree,
     job: &Job,
     tally: &Tally<'_, u32>,
@@ -142,7 +149,7 @@ pub(super) fn prepare_below(
     let destination =
         job.destination.as_deref().ok_or_else(|| Error::internal("a job without a destination"))?;
     // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
-    refuse_contradictions(tree, job)?;
+    refuse_contradictions(source, job)?;
     let mut folders = Vec::with_capacity(tree.directories.len());
     let root = Target::root(destination)?.with_waypoints();
     // The folder around a single output is nobody's twin.
@@ -328,13 +335,21 @@ fn refuse_nesting(source: &Path, destination: &Path) -> Result<(), Error> {
 /// `--if-exists skip` a folder that was there gets its twin's time too, and loses permissions that its twin lacks. It gets
 /// none that it did not have, but for its owner's where they were missing; or exactly its twin's, if the job preserves them.
 /// The root, which may be older than both, is left as it was. With `overwrite` folders that were there end as they were, and so
-/// do those of files with hidden names, which have no twins.
-pub(super) fn finish(tree: &Tree, job: &Job, outputs: &OutputTree, tally: &Tally<'_, u32>) {
+/// do those of files with hidden names, which have no twins. `folders`: which of the tree's.
+pub(super) fn finish(
+    tree: &Tree,
+    job: &Job,
+    outputs: &OutputTree,
+    tally: &Tally<'_, u32>,
+    folders: Range<usize>,
+) {
     let Some(destination) = &job.destination else { return };
     // The folder around what the user named is not part of it.
     let first_twin = usize::from(tree.is_single_file || tree.is_several);
     let has_twins = !job.hides_outputs();
-    for (index, directory) in tree.directories.iter().enumerate().rev() {
+    let has_root = folders.contains(&0);
+    for index in folders.rev() {
+        let directory = &tree.directories[index];
         let attributes = &directory.attributes;
         let ending = match outputs.folders.get(index) {
             Some(Origin::Made) if job.preserve_modes => Ending::Preserved(attributes),
@@ -366,7 +381,8 @@ pub(super) fn finish(tree: &Tree, job: &Job, outputs: &OutputTree, tally: &Tally
             Err(error) => fail(tree, destination, &directory.path, error, tally),
         }
     }
-    if job.durable
+    if has_root
+        && job.durable
         && let Err(error) = sync_parents(destination, &outputs.first_existing)
     {
         fail(tree, destination, Path::new(""), error, tally);

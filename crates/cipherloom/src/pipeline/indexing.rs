@@ -23,8 +23,8 @@ pub use hidden::reveal;
 pub(super) use items::{Item, Items, Place, bytes_of, folders_with_files, read_link};
 pub use journal::version_mark;
 pub use listing::{find_damaged_copies, list_index, list_indexed_files, select_indexed_files};
-pub(super) use output_names::output_folders;
 pub use output_names::refuse_other_names;
+pub(super) use output_names::{output_folders, written_names};
 pub(super) use round::{Edits, Round, stream_key};
 pub use streams::{Seen, StreamEnds};
 
@@ -109,7 +109,7 @@ impl<'r> Indexing<'r> {
                         let writer = IndexWriter::begin(place, format, suffix, replacing, anchor)?;
                         let writer = writer.with_hidden_names(*hides_names, false)?;
                         if *hides_names {
-                            (names, blocked) = new_names(tree, job, format, &writer)?;
+                            (names, blocked) = new_names(tree, job, format, writer.previous())?;
                         }
                         Purpose::Write(Box::new(writer))
                     }

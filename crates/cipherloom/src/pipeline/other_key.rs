@@ -3,12 +3,14 @@
 //! A stream does not say which key made it. So the first segment of a few files is opened with the keys of the job. That
 //! bounds the cost for a large destination, and a tree under one key is told from another's by any of its files.
 
-use super::job::Job;
+use super::indexing::written_names;
+use super::job::{Job, Work};
 use crate::files::IfExists;
 use crate::format::{RECOGNISE_LEN, Recognised, recognise};
-use crate::index::{is_name_list, is_reserved};
+use crate::index::{HiddenName, is_name_list, is_reserved};
 use crate::tree::{Tree, is_temporary};
-use std::collections::VecDeque;
+use std::cell::OnceCell;
+use std::collections::{HashSet, VecDeque};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -22,7 +24,13 @@ const NAMES: usize = 10_000;
 
 /// As [`find_other_key_by`], for a job over `tree`.
 pub(super) fn find_other_key(tree: &Tree, job: &Job) -> Option<PathBuf> {
-    find_other_key_by(job, &|relative| is_output(tree, job, relative))
+    // Names are hidden: the index is read only if some file does not open.
+    let hidden: OnceCell<HashSet<HiddenName>> = OnceCell::new();
+    find_other_key_by(job, &|relative| match job.work {
+        Work::Encrypt(_) if job.hides_names() => HiddenName::of_path(relative)
+            .is_some_and(|name| hidden.get_or_init(|| written_names(tree, job)).contains(&name)),
+        _ => is_output(tree, job, relative),
+    })
 }
 
 /// Looks for a file in the job's destination that is encrypted, will stay there, and does not open with the keys that
@@ -161,7 +169,6 @@ mod tests {
     use super::*;
     use crate::format::Format;
     use crate::key::{Keyset, RawKey, Template};
-    use crate::pipeline::job::Work;
     use crate::{machine::Machine, report::Unobserved, tree::Selection};
 
     fn tink() -> Format {

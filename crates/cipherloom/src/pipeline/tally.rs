@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How many files are tried with a key that opens none of them. More than one, since the first may be damaged, or left
 /// from another key.
-const FILES_TRIED: usize = 20;
+pub(super) const FILES_TRIED: usize = 20;
 
 /// How an entry ended well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

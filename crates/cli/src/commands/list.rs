@@ -106,7 +106,8 @@ struct EntryLine<'e> {
     modified: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<JsonPath<&'e PathBuf>>,
-    encrypted_path: JsonPath<&'e PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encrypted_path: Option<JsonPath<&'e PathBuf>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     encrypted_size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +128,8 @@ impl EntryLine<'_> {
             mode: entry.mode.map(|mode| format!("{mode:04o}")),
             modified: entry.modified.map(time),
             target: entry.target.as_ref().map(JsonPath),
-            encrypted_path: JsonPath(&entry.encrypted_path),
+            // A tree with hidden names has no such folder.
+            encrypted_path: (entry.kind != ListedKind::Folder).then_some(JsonPath(&entry.encrypted_path)),
             encrypted_size: is_file.then_some(entry.encrypted_size),
             key_id: entry.key_id,
         }

@@ -8,12 +8,13 @@ use crate::arguments::{FormatName, PlanArguments};
 use crate::exit_code::{self, ExitCode, usage};
 use crate::report::Printer;
 use crate::{device, output};
+use cipherloom::error::IndexFault;
 use cipherloom::format::{Cipher, Mode};
-use cipherloom::internal::{IndexPlace, Job, Tree, Work, has_index, list_index};
+use cipherloom::internal::{IndexPlace, Job, Tree, Work, list_index};
 use cipherloom::key::Protection;
 use cipherloom::machine::Machine;
 use cipherloom::plan::{CipherCost, Description, DeviceChoice, DeviceVerdict, Operation, Plan, Request};
-use cipherloom::report::{Event, Outcome};
+use cipherloom::report::{Event, ListedEntry, ListedKind, Outcome};
 use cipherloom::{Error, IfExists, Observer, Report};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -237,34 +238,38 @@ pub fn dry_run(
     Ok(exit_code::of_report(&report))
 }
 
-/// Where the outputs are whose names are hidden, by the paths of their plaintexts: as far as the index lists them. `None` if none
-/// are hidden.
-fn hidden_outputs(job: &Job, tree: &Tree) -> Result<Option<HashMap<PathBuf, PathBuf>>, Error> {
+/// Where outputs are whose names are hidden, by the paths of their plaintexts: as far as the index lists them, with `None` for
+/// folders.
+type HiddenOutputs = HashMap<PathBuf, Option<PathBuf>>;
+
+/// Those of a job; `None` if it hides no names.
+fn hidden_outputs(job: &Job, tree: &Tree) -> Result<Option<HiddenOutputs>, Error> {
     let (root, format, other) = match (&job.work, &job.destination) {
         (Work::Encrypt(format), Some(root)) if job.hides_names() => (root, format, format),
         // A run that was stopped has sealed it with the new key.
         (Work::Rekey { from, to }, _) if job.hides_names() => (&tree.root, from, to),
         _ => return Ok(None),
     };
-    if !has_index(root) {
+    if !root.is_dir() {
         return Ok(Some(HashMap::new()));
     }
     let list = |format| list_index(IndexPlace::Folder(root), format, None);
-    let (_, entries) = list(format).or_else(|error| list(other).map_err(|_| error))?;
+    let (_, entries) = match list(format).or_else(|error| list(other).map_err(|_| error)) {
+        Err(error) if matches!(error.without_path(), Error::Index(IndexFault::Absent)) => {
+            return Ok(Some(HashMap::new()));
+        }
+        listed => listed?,
+    };
+    let place = |entry: ListedEntry| (entry.kind == ListedKind::File).then_some(entry.encrypted_path);
     entries
-        .map(|entry| entry.map(|entry| (entry.path, entry.encrypted_path)))
+        .map(|entry| entry.map(|entry| (entry.path.clone(), place(entry))))
         .collect::<Result<_, _>>()
         .map(Some)
 }
 
 /// Removes from the tree what the run would skip or fail at, and notifies the observer of each entry. `hidden`: where outputs are
 /// that do not have the names of their sources.
-fn leave_out(
-    tree: &mut Tree,
-    job: &Job,
-    hidden: Option<&HashMap<PathBuf, PathBuf>>,
-    observer: &dyn Observer,
-) -> LeftOut {
+fn leave_out(tree: &mut Tree, job: &Job, hidden: Option<&HiddenOutputs>, observer: &dyn Observer) -> LeftOut {
     let mut left_out = LeftOut::default();
     for unlisted in &tree.unlisted {
         left_out.failed += 1;
@@ -279,8 +284,12 @@ fn leave_out(
         let place = hidden.zip(job.destination.as_ref());
         let ending = match (&output, place) {
             (Some(_), Some((hidden, root))) => {
-                let listed = hidden.get(&relative).map(|place| root.join(place));
-                listed.map_or(Ok(true), |place| foresee(&place, job.if_exists))
+                let is_file = |path: &Path| matches!(hidden.get(path), Some(Some(_)));
+                match hidden.get(&relative) {
+                    Some(Some(place)) => foresee(&root.join(place), job.if_exists),
+                    None if !relative.ancestors().any(is_file) => Ok(true),
+                    _ => Err(IndexFault::InTheWay.into()),
+                }
             }
             (Some(output), None) => foresee(output, job.if_exists),
             (None, _) => Err(Error::SuffixMissing(job.suffix.to_string_lossy().into_owned())),

@@ -280,7 +280,7 @@ impl<'r> Run<'r> {
         let plan = job.plan(&tree, &self.machine, self.common.machine.threads);
         device::settle(&plan);
         let report = self.carry_out(
-            &Printer::new(self.style(), in_place),
+            &Printer::new(self.style(), in_place).with_verb(self.index_verb()),
             &|| (tree.entries.len() as u64, tree.total_bytes(), true),
             || plan::table(&plan, segment),
             |observer| {

@@ -23,6 +23,8 @@ fn with_obstacles() -> Place {
 /// Nothing that was listed is lost.
 fn keeps_all(place: &Place, run: &str) {
     let before = places(place);
+    let foreseen = place.run(&format!("{run} --dry-run")).says(&["sealed/a: ", IN_THE_WAY]);
+    foreseen.says(&["sealed/three/deeper: ", IN_THE_WAY]).says(&["sealed/b: ", IN_THE_WAY]);
     let ended = place.run(run).expect(3).says(&["sealed/a: ", IN_THE_WAY]).says(&["sealed/b: ", IN_THE_WAY]);
     ended.says(&["sealed/three: ", IN_THE_WAY]).says(&["sealed/three/deeper: ", IN_THE_WAY]);
     let after = places(place);
@@ -116,6 +118,12 @@ fn several_sources_have_hidden_names_too() {
     place.verify("").expect(0);
     let listed = places(&place).into_keys().collect::<Vec<_>>();
     assert_eq!(listed, ["more/four", "tree/a/one", "tree/a/two", "tree/three"]);
+    // Below a folder that is called as one of hidden names.
+    fs::create_dir_all(place.at("00/sealed")).unwrap();
+    place.run(&run.replace("sealed", "00/sealed")).expect(0).says(&["encrypted 4 files"]);
+    place.run("verify 00/sealed --key key.json").expect(0);
+    place.run(&run.replace("sealed", "tree")).expect(2);
+    place.run(&run.replace("sealed", "tree/a")).expect(2);
 }
 
 #[test]

@@ -219,13 +219,21 @@ fn names_are_found_again_without_any_index() {
     for copy in ["sealed/.cipherloom", "sealed/00/.cipherloom"] {
         fs::remove_dir_all(place.at(copy)).unwrap();
     }
-    for run in ["verify sealed --key key.json", "decrypt sealed opened --key key.json"] {
+    for run in [
+        "verify sealed --key key.json",
+        "decrypt sealed opened --key key.json",
+        "decrypt sealed opened --key key.json --only three",
+        "list sealed --key key.json",
+    ] {
         let ended = place.run(run).expect(5).says(&["sealed: the tree's names are hidden, and both copies"]);
         ended.says(&["hint: `cipherloom index` finds the names again"]);
     }
     // No run begins another tree there.
     let visible = "encrypt tree sealed --key key.json --index --if-exists skip";
-    place.run(ENCRYPT).expect(5).says(&["both copies of its index are lost"]);
+    for run in [ENCRYPT, "sync tree sealed --key key.json --hide-names"] {
+        place.run(run).expect(5).says(&["both copies of its index are lost"]);
+        place.run(&format!("{run} --dry-run")).expect(5).says(&["both copies of its index are lost"]);
+    }
     for run in [visible, "sync tree sealed --key key.json"] {
         place.run(run).expect(2).says(&["the tree's names are hidden"]);
     }

@@ -117,6 +117,40 @@ fn an_output_that_is_missing_or_another_one_is_made_again() {
 }
 
 #[test]
+fn a_damaged_output_is_no_other_key() {
+    let place = Place::new();
+    sync(&place, "").expect(0);
+    let one = &places(&place)["a/one"];
+    let damage = |place: &Place, cut: usize| {
+        let mut content = fs::read(&places(place)["a/one"]).unwrap();
+        content[30..].iter_mut().for_each(|byte| *byte ^= 1);
+        content.truncate(content.len() - cut);
+        fs::write(&places(place)["a/one"], content).unwrap();
+    };
+    damage(&place, 1);
+    sync(&place, " --dry-run").expect(0).says(&["1 restored"]);
+    sync(&place, "").expect(0).says(&["1 restored"]);
+    is_sealed(&place);
+    let run = "encrypt tree sealed --key key.json --index --hide-names --if-exists overwrite";
+    for cut in [0, 1] {
+        damage(&place, cut);
+        place.run(run).expect(0);
+        is_sealed(&place);
+    }
+    // One of another tree in its place.
+    place.run("keygen -o other.json").expect(0);
+    place.run("encrypt tree/three foreign --key other.json").expect(0);
+    fs::copy(place.at("foreign"), one).unwrap();
+    sync(&place, "").expect(0).says(&["1 restored"]);
+    is_sealed(&place);
+    // A key that opens nothing is another one still, and so is one of a file that stays.
+    place.run(&run.replace("key.json", "other.json")).says(&["another key"]);
+    let extra = one.with_file_name("0123456789abcdef0123456789abcd");
+    fs::copy(place.at("foreign"), extra).unwrap();
+    sync(&place, "").says(&["another key"]);
+}
+
+#[test]
 fn a_run_with_nothing_to_do_renews_a_copy_of_the_index() {
     let place = Place::new();
     sync(&place, "").expect(0);

@@ -155,9 +155,7 @@ impl Checking {
             }
         }
         let Comparison { expected, mut report, .. } = comparison;
-        // Where names are hidden, what is to be decrypted and has none was found by the listing.
-        let is_extra = |error: &Error| matches!(error, Error::Index(IndexFault::Extra { of: None }));
-        report.extra += tree.unlisted.iter().filter(|unlisted| is_extra(&unlisted.error)).count() as u64;
+        report.extra += count_extra(tree);
         Ok(Checking { index: Some(index), expected: Expectations(Arc::new(expected)), report, anchor })
     }
 
@@ -332,6 +330,12 @@ impl Comparison<'_> {
         }
         Ok(())
     }
+}
+
+/// How many files the listing of a tree has found that are no part of it: where names are hidden, those that have none.
+pub(super) fn count_extra(tree: &Tree) -> u64 {
+    let is_extra = |error: &Error| matches!(error, Error::Index(IndexFault::Extra { of: None }));
+    tree.unlisted.iter().filter(|unlisted| is_extra(&unlisted.error)).count() as u64
 }
 
 /// Whether the listing was to find this entry.

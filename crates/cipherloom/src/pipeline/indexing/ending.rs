@@ -1,6 +1,6 @@
 //! How a run ends for the index: a new generation is written, or the differences are reported.
 
-use super::checking::Checking;
+use super::checking::{Checking, count_extra};
 use super::hidden::place_of;
 use super::items::{Items, Place};
 use super::rekeying::Rekeying;
@@ -103,7 +103,8 @@ impl Indexing<'_> {
                 let is_update = job.work.sealing().is_some();
                 let mode = job.index.as_ref().map(|index| index.mode);
                 let is_partial = matches!(mode, Some(IndexMode::Rebuild { partial: true, .. }));
-                let result = if is_update || is_partial || tally.report(0).failed == 0 {
+                let extra = count_extra(tree);
+                let result = if is_update || is_partial || tally.report(0).failed == extra {
                     let place = if is_update { Place::Output } else { Place::Source };
                     let entries = entries_of(Items::sorted(tree, job, place), &written);
                     write(*writer, entries, is_update, &written)
@@ -112,7 +113,7 @@ impl Indexing<'_> {
                     Err(IndexFault::FilesFailed.into())
                 };
                 let missing = result.as_ref().map_or(0, |(_, missing)| *missing);
-                (result.map(|(root, _)| root), IndexReport { missing, ..IndexReport::default() })
+                (result.map(|(root, _)| root), IndexReport { missing, extra, ..IndexReport::default() })
             }
         };
         match result {

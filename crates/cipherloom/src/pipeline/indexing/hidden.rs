@@ -3,10 +3,10 @@
 //! A run works on a tree of plaintexts' paths, and looks up where the ciphertext of each entry is. So the comparison with an index,
 //! and what a run writes into one, are the same as for any other tree.
 
-use super::Indexing;
+use super::{Indexing, stream_key};
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::Hidden;
+use crate::files::{Hidden, open_file_below};
 use crate::format::Format;
 use crate::index::{
     FOLDER, HiddenName, Index, IndexEntry, IndexKind, ancestors, has_copy, has_index, has_name_lists,
@@ -14,6 +14,7 @@ use crate::index::{
 };
 use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::{IndexMode, IndexUse, Work};
+use crate::pipeline::tally::FILES_TRIED;
 use crate::tree::{Attributes, Directory, Entry, Link, Selection, Tree, Unlisted};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -57,8 +58,14 @@ pub fn reveal(
     // Globs are for plaintexts' paths.
     let found = Tree::list(root, &Selection::default())?;
     let mut revealed = Revealed::of(&found)?;
+    revealed.needs_files = matches!(work, Work::Decrypt(_)) && !used.releases_replaced;
     match (used.mode, listing) {
         (IndexMode::Rebuild { .. }, Err(error)) if !is_unreadable(&error) => return Err(error),
+        (IndexMode::Rebuild { .. }, Err(error))
+            if !(has_name_lists(root, format) || revealed.opens(format)) =>
+        {
+            return Err(error);
+        }
         (IndexMode::Rebuild { .. }, listing) => {
             // What the index still knows, lists need not.
             let listed = listing.ok().flatten().map(|listing| listing.entries());
@@ -67,6 +74,7 @@ pub fn reveal(
                 return Err(IndexFault::Unsupported("all files of a tree with hidden names").into());
             }
             revealed.add_named(root, format, selection, is_whole)?;
+            revealed.report_others();
         }
         (_, Ok(Some(listing))) => {
             revealed.add_listed(selection, listing.entries())?;
@@ -93,6 +101,9 @@ struct Revealed<'f> {
     by_name: HashMap<HiddenName, Entry<'f>>,
     others: Vec<Entry<'f>>,
     folders: HashMap<Vec<u8>, u32>,
+    /// Whether folders are taken only for files in them, and the attributes of others.
+    needs_files: bool,
+    others_listed: HashMap<Vec<u8>, Attributes>,
     tree: Tree,
     names: Vec<Option<HiddenName>>,
 }
@@ -114,7 +125,17 @@ impl<'f> Revealed<'f> {
         let has_copy = fs::symlink_metadata(found.root.join("00").join(FOLDER)).is_ok();
         tree.passed_over.index = tree.passed_over.index.saturating_sub(u64::from(has_copy));
         let folders = HashMap::from([(Vec::new(), 0)]);
-        Ok(Revealed { found, by_name, others, folders, tree, names: Vec::new() })
+        let (needs_files, others_listed, names) = (false, HashMap::new(), Vec::new());
+        Ok(Revealed { found, by_name, others, folders, needs_files, others_listed, tree, names })
+    }
+
+    /// Whether a key opens one of the first files.
+    fn opens(&self, format: &Format) -> bool {
+        let opens = |name: &HiddenName| {
+            let file = open_file_below(&self.found.root, &name.path());
+            matches!(file.and_then(|file| stream_key(format, &file, b"")), Ok(Some(_)))
+        };
+        self.by_name.is_empty() || self.by_name.keys().take(FILES_TRIED).any(opens)
     }
 
     /// Adds what the index lists.
@@ -131,7 +152,11 @@ impl<'f> Revealed<'f> {
                     if !path.ancestors().any(|folder| selection.leaves_out(folder)) {
                         let mut attributes = Attributes::with_mode(mode)?;
                         attributes.modified = modified.and_then(Attributes::time_of);
-                        self.folder(&listed.path, Some(attributes))?;
+                        if self.needs_files {
+                            self.others_listed.insert(listed.path, attributes);
+                        } else {
+                            self.folder(&listed.path, Some(attributes))?;
+                        }
                     }
                 }
                 IndexKind::File(file) => {
@@ -207,22 +232,29 @@ impl<'f> Revealed<'f> {
         let mut others = std::mem::take(&mut self.others);
         others.extend(std::mem::take(&mut self.by_name).into_values());
         others.sort_by_key(|entry| (entry.directory(), entry.name()));
+        if is_decrypted {
+            self.others = others;
+            self.report_others();
+            return Ok(());
+        }
         for entry in others {
-            let path = self.found.relative_path(entry);
-            if is_decrypted {
-                let error = IndexFault::Extra { of: None }.into();
-                self.tree.unlisted.push(Unlisted { path: self.found.root.join(path), error });
-                continue;
-            }
-            let path = super::bytes_of(&path);
+            let path = super::bytes_of(&self.found.relative_path(entry));
             self.file(&path, entry.size(), &entry.attributes(), None)?;
         }
-        for link in self.found.links.iter().filter(|_| !is_decrypted) {
+        for link in &self.found.links {
             let folder = super::bytes_of(&self.found.directories[link.directory as usize].path);
             let directory = self.folder(&folder, None)?;
             self.tree.links.push(Link { directory, name: link.name.clone() });
         }
         Ok(())
+    }
+
+    /// Reports the files that are no part of the tree.
+    fn report_others(&mut self) {
+        for entry in std::mem::take(&mut self.others) {
+            let (path, error) = (self.found.relative_path(entry), IndexFault::Extra { of: None }.into());
+            self.tree.unlisted.push(Unlisted { path: self.found.root.join(path), error });
+        }
     }
 
     fn file(
@@ -245,6 +277,7 @@ impl<'f> Revealed<'f> {
             return Ok(*known);
         }
         self.folder(split(path).0, None)?;
+        let attributes = attributes.or_else(|| self.others_listed.remove(path));
         let attributes = attributes.map_or_else(|| Attributes::with_mode(0o700), Ok)?;
         let index = self.tree.directories.len() as u32;
         self.tree.directories.push(Directory { path: path_of(path)?, attributes });

@@ -3,7 +3,9 @@
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
-use crate::index::{Anchor, HiddenName, Index, IndexEntry, IndexFile, IndexKind, IndexPlace, path_of};
+use crate::index::{
+    Anchor, HiddenName, Index, IndexEntry, IndexFile, IndexKind, IndexPlace, has_name_lists, path_of,
+};
 use crate::report::{IndexReport, ListedEntry, ListedKind};
 use crate::tree::{Selection, Tree};
 use std::ffi::{OsStr, OsString};
@@ -35,7 +37,9 @@ pub fn list_index(
     if let Some(anchor) = anchor {
         Anchor::read(anchor)?.check(index.as_ref()).map_err(|error| error.at(&root))?;
     }
-    let index = index.ok_or_else(|| Error::from(IndexFault::Absent).at(&root))?;
+    let is_hidden = || matches!(place, IndexPlace::Folder(root) if has_name_lists(root, format));
+    let missing = || if is_hidden() { IndexFault::NamesLost } else { IndexFault::Absent };
+    let index = index.ok_or_else(|| Error::from(missing()).at(&root))?;
     let entries = index.entries().map(|entry| entry.and_then(|entry| listed(&entry)));
     Ok((super::report_of(index.root()), entries))
 }

@@ -64,7 +64,6 @@ pub(in crate::pipeline) fn output_folders(source: &Tree) -> Result<Tree, Error> 
     let attributes = Attributes::with_mode(0o700)?;
     let mut tree = Tree::empty(source.root.clone(), attributes.clone());
     tree.is_several = source.is_several;
-
     let folders = (0..=u8::MAX).map(folder_path);
     tree.directories.extend(folders.map(|path| Directory { path, attributes: attributes.clone() }));
     Ok(tree)
@@ -119,16 +118,27 @@ pub(super) fn output_names(
     Ok((HiddenNames(names.into()), blocked))
 }
 
-/// As [`output_names`] for a job that encrypts.
+/// As [`output_names`] for a job that encrypts. `before`: the generation that its own follows.
 pub(super) fn new_names(
     tree: &Tree,
     job: &Job,
     format: &Format,
-    writer: &IndexWriter,
+    before: Option<&Index>,
 ) -> Result<(HiddenNames, Blocked), Error> {
-    let before = writer.previous().ok_or_else(|| Error::internal("hidden names without an index"))?;
+    let before = before.ok_or_else(|| Error::internal("hidden names without an index"))?;
     let names = NewNames::behind(before, format)?;
     output_names(tree, job, before, &|_, path| Some(names.draw(path)))
+}
+
+/// The hidden names of the files that a job which encrypts writes; none if the index cannot be read.
+pub(in crate::pipeline) fn written_names(tree: &Tree, job: &Job) -> HashSet<HiddenName> {
+    let (Some(root), Some(format)) = (job.destination.as_deref(), job.work.sealing()) else {
+        return HashSet::new();
+    };
+    let names = Index::open(root, format).and_then(|index| new_names(tree, job, format, index.as_ref()));
+    let Ok((names, blocked)) = names else { return HashSet::new() };
+    let is_written = |entry: &u32| !blocked.files.contains(entry);
+    (0..).take(tree.entries.len()).filter(is_written).filter_map(|entry| names.of(entry)).collect()
 }
 
 /// What is in the way of a job that re-keys into another tree, whose index may list a file under another hidden name, or another

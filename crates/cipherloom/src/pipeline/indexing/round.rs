@@ -7,6 +7,7 @@ use super::{Indexing, Items, Place, Purpose};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::open_file_below;
+use crate::format::Format;
 use crate::index::{ContentDigest, HiddenName, Index, IndexEntry, IndexWriter};
 use crate::pipeline::destination::OutputTree;
 use crate::pipeline::hidden_names::HiddenNames;
@@ -51,7 +52,7 @@ impl<'r> Indexing<'r> {
     ) -> Result<Indexing<'r>, Error> {
         // The comparison has found what is in the way.
         let names = match job.work.sealing().filter(|_| job.hides_names()) {
-            Some(format) => new_names(tree, job, format, &writer)?.0,
+            Some(format) => new_names(tree, job, format, writer.previous())?.0,
             None => HiddenNames::default(),
         };
         let seen = (0..tree.entries.len()).map(|_| OnceLock::new()).collect();
@@ -92,7 +93,8 @@ impl<'r> Indexing<'r> {
         let path = self.names.of(entry).map_or_else(|| below.join(name), HiddenName::path);
         let foreign = || Error::from(IndexFault::Foreign);
         let file = open_file_below(self.root, &path).map_err(|_| foreign())?;
-        let opened = stream_key(self.job, &file, bound).map_err(|_| foreign())?;
+        let format = self.job.work.sealing().ok_or_else(foreign)?;
+        let opened = stream_key(format, &file, bound).map_err(|_| foreign())?;
         opened.map(|_| ()).ok_or_else(foreign)
     }
 
@@ -158,8 +160,11 @@ fn write(
 }
 
 /// Which key opens a file's first segment; `None` if none does, or it is no regular file. `bound`: what its stream binds.
-pub(in crate::pipeline) fn stream_key(job: &Job, file: &File, bound: &[u8]) -> Result<Option<u32>, Error> {
-    let Some(format) = job.work.sealing() else { return Ok(None) };
+pub(in crate::pipeline) fn stream_key(
+    format: &Format,
+    file: &File,
+    bound: &[u8],
+) -> Result<Option<u32>, Error> {
     let metadata = file.metadata().map_err(|error| Error::io("read the attributes", error))?;
     if !metadata.is_file() {
         return Ok(None);

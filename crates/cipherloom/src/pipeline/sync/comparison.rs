@@ -6,24 +6,21 @@
 mod doubtful;
 mod renames;
 
-use super::content::digest_of;
 use super::outputs::{Lookup, Outputs};
 use super::removal::Obstacles;
 use super::twins::twins;
 use super::{Sync, output_path};
 use crate::Error;
-use crate::engine::Workers;
 use crate::error::IndexFault;
 pub(super) use crate::index::ancestors;
-use crate::index::{ContentDigest, Index, IndexEntry, IndexFile, IndexKind, path_of, split};
+use crate::index::{Index, IndexEntry, IndexFile, IndexKind, path_of, split};
 use crate::pipeline::indexing::{Item, Items, Place, read_link};
 use crate::pipeline::job::Links;
-use crate::report::{Action, Observer};
+use crate::report::Action;
 use crate::tree::{Inode, Moment};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::OnceLock;
 
 /// What is to be done so that the encrypted tree is as its source.
 #[derive(Default)]
@@ -37,7 +34,8 @@ pub(super) struct Comparison {
     pub(super) renames: Vec<Kept>,
     /// Files of which the permissions alone have changed.
     pub(super) modes: Vec<Kept>,
-    /// Unchanged files whose objects are the listed streams in another version than the index knows.
+    /// Unchanged files whose objects are the listed streams in another version than the index knows, or that have other inodes: to
+    /// be listed anew with a generation that is written anyway.
     pub(super) learned: Vec<Kept>,
     pub(super) gone: Vec<Gone>,
     pub(super) obstacles: Obstacles,
@@ -47,13 +45,12 @@ pub(super) struct Comparison {
 }
 
 /// A file to encrypt.
+#[derive(Clone, Copy)]
 pub(super) struct Due {
     pub(super) entry: u32,
     pub(super) action: Action,
     /// Whether its output in a store is still the version that the index lists.
     pub(super) has_listed_version: bool,
-    /// The digest of its content, if that is compared.
-    pub(super) digest: Option<ContentDigest>,
 }
 
 /// A file whose output stays.
@@ -100,9 +97,6 @@ impl Comparison {
         comparing.decide_doubtful(index)?;
         comparing.find_renames()?;
         comparing.refuse_other_source()?;
-        if sync.options.checksum && !sync.options.dry_run {
-            comparing.digest_due()?;
-        }
         let mut result = comparing.result;
         // As the listing has them: those of one folder together.
         result.due.sort_unstable_by_key(|due| due.entry);
@@ -185,7 +179,7 @@ impl Comparing<'_> {
                 let collision = Error::NameCollision { other: name.to_string_lossy().into_owned() };
                 self.sync.fail(&output_path(self.sync.tree, self.sync.job, entry), &collision);
             }
-            None => self.result.due.push(Due { entry, action, has_listed_version, digest: None }),
+            None => self.result.due.push(Due { entry, action, has_listed_version }),
         }
     }
 
@@ -199,9 +193,11 @@ impl Comparing<'_> {
                 let attributes = &tree.directories[folder as usize].attributes;
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
                 let has_mode = self.has_mode(&path, attributes.mode());
+                // A run that was killed may have left it opened up.
+                let is_closed = |mode: u32| mode & !attributes.mode() & 0o700 == 0;
                 let is_there = self.sync.store().is_some()
                     || job.hides_names()
-                    || self.outputs.look(&path).is_some_and(|found| found.is_folder);
+                    || self.outputs.look(&path).is_some_and(|found| found.is_folder && is_closed(found.mode));
                 if !(is_same && has_mode && is_there) {
                     self.result.folders.push(folder);
                 }
@@ -220,7 +216,6 @@ impl Comparing<'_> {
             }
             (Item::Link(_), _) if job.links == Links::Skip => self.pass_over(path),
             (item, kind) => {
-                self.result.obstacles.insert(path.clone());
                 // A run that was killed may have put the one in the place of the other, but not where names are hidden.
                 let output = self.outputs.look(&path).filter(|_| !job.hides_names());
                 let is_replaced = output.is_some_and(|output| match item {
@@ -228,6 +223,9 @@ impl Comparing<'_> {
                     Item::Folder(_) => output.is_folder,
                     Item::Link(_) => !output.is_file && !output.is_folder,
                 });
+                // In a store, nothing keeps an object from having the path of a folder.
+                let is_kept = output.is_some() || job.hides_names() || self.sync.store().is_some();
+                self.result.obstacles.insert(path.clone(), is_kept && !is_replaced);
                 if !is_replaced {
                     self.result.gone.push(Gone { path, kind, is_in_the_way: true });
                 }
@@ -290,9 +288,11 @@ impl Comparing<'_> {
         let is_learned = version.is_some() && version != kept.listed.version;
         kept.listed.version = version.or(kept.listed.version);
         let found = self.sync.tree.entries.get(kept.entry).attributes().mode();
+        let inode = self.sync.tree.entries.get(kept.entry).attributes().inode;
+        let is_moved = kept.listed.inode.is_some() && inode.is_some() && inode != kept.listed.inode;
         if found == kept.listed.mode && self.has_mode(&kept.path, found) {
             self.result.unchanged += 1;
-            if is_learned {
+            if is_learned || is_moved {
                 self.result.learned.push(kept);
             }
         } else if self.sync.store().is_some() || self.sync.is_listed_stream(&kept.path, &kept.listed) {
@@ -351,28 +351,5 @@ impl Comparing<'_> {
             return Err(Error::from(IndexFault::EmptySource).at(&self.sync.tree.root));
         }
         Ok(())
-    }
-
-    /// Computes the digests of the files to encrypt. A file that changes between this and its encryption fails there.
-    fn digest_due(&mut self) -> Result<(), Error> {
-        let key_id = self.sync.format.key_id().ok_or(Error::NoKey)?;
-        let digests: Vec<OnceLock<ContentDigest>> = self.result.due.iter().map(|_| OnceLock::new()).collect();
-        self.each(digests.len(), |number| {
-            // One that cannot be read fails when it is encrypted.
-            if let Ok(digest) = digest_of(self.sync, self.result.due[number].entry, key_id) {
-                let _ = digests[number].set(digest);
-            }
-        })?;
-        for (due, digest) in self.result.due.iter_mut().zip(digests) {
-            due.digest = digest.into_inner();
-        }
-        self.sync.check_stopped()
-    }
-
-    fn each(&self, count: usize, work: impl Fn(usize) + std::marker::Sync) -> Result<(), Error> {
-        let threads = self.sync.thread_count().min(count.max(1));
-        let workers = Workers::new(threads, self.sync.observer);
-        workers.run_each(count, || (), |number, ()| work(number))?;
-        if workers.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
     }
 }

@@ -1,14 +1,47 @@
-//! The digest of a source file's content.
+//! The digests of source files' contents.
 
 use super::Sync;
+use super::comparison::Due;
 use crate::Error;
+use crate::engine::Workers;
 use crate::files::Source;
 use crate::files::{Input, read_up_to};
 use crate::index::ContentDigest;
+use crate::report::Observer;
+use std::sync::OnceLock;
 use zeroize::Zeroizing;
 
 /// How much is read at once.
 const PIECE: usize = 256 << 10;
+
+impl Sync<'_> {
+    /// The digests of files that are to be encrypted, if content is compared. A file that changes between this and its encryption
+    /// fails there, and so does one that cannot be read. A run that was stopped has some of them.
+    pub(super) fn digest_due(&self, due: &[Due]) -> Result<Vec<Option<ContentDigest>>, Error> {
+        if !self.options.checksum {
+            return Ok(vec![None; due.len()]);
+        }
+        let key_id = self.format.key_id().ok_or(Error::NoKey)?;
+        let digests: Vec<OnceLock<ContentDigest>> = due.iter().map(|_| OnceLock::new()).collect();
+        let digested = self.each(digests.len(), |number| {
+            if let Ok(digest) = digest_of(self, due[number].entry, key_id) {
+                let _ = digests[number].set(digest);
+            }
+        });
+        match digested {
+            Ok(()) | Err(Error::Stopped) => Ok(digests.into_iter().map(OnceLock::into_inner).collect()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does this `count` times, on all threads.
+    pub(super) fn each(&self, count: usize, work: impl Fn(usize) + std::marker::Sync) -> Result<(), Error> {
+        let threads = self.thread_count().min(count.max(1));
+        let workers = Workers::new(threads, self.observer);
+        workers.run_each(count, || (), |number, ()| work(number))?;
+        if workers.is_stopped() { Err(Error::Stopped) } else { Ok(()) }
+    }
+}
 
 /// The digest of an entry's content, for a stream under the key of this identifier. Fails if the file is not the one that was
 /// listed.

@@ -33,7 +33,7 @@ use crate::Error;
 use crate::error::IndexFault;
 use crate::files::{IfExists, open_file_below};
 use crate::format::Format;
-use crate::index::{Anchor, Index, IndexFile, IndexPlace, path_of};
+use crate::index::{Anchor, Index, IndexFile, IndexKind, IndexPlace, has_name_lists, path_of};
 use crate::machine::Machine;
 use crate::report::{Action, Event, Observer, Outcome, Report, SyncReport};
 use crate::tree::Tree;
@@ -165,11 +165,26 @@ impl Sync<'_> {
         if let Some(anchor) = self.anchor {
             Anchor::read(anchor)?.check(index.as_ref())?;
         }
+        if is_there && index.is_none() && self.job.hides_names() && has_name_lists(self.root, self.format) {
+            return Err(Error::from(IndexFault::NamesLost).at(self.root));
+        }
         let comparison = Comparison::of(self, index.as_ref())?;
-        let deletes = self.deletes();
         self.begin_counts(&comparison);
+        let deletes = self.deletes() && self.tally.report(0).failed == 0;
+        let foresee = |action: Action, entry: Option<u32>, path: &[u8]| match !deletes
+            && comparison.obstacles.prevent(path)
+        {
+            true => self.fail(path, &IndexFault::InTheWay.into()),
+            false => self.done(action, entry, path),
+        };
         for due in &comparison.due {
-            self.done(due.action, Some(due.entry), &output_path(self.tree, self.job, due.entry));
+            foresee(due.action, Some(due.entry), &output_path(self.tree, self.job, due.entry));
+        }
+        for folder in comparison.folders.iter().filter(|_| self.store().is_none() && !deletes) {
+            let path = bytes_of(&self.tree.directories[*folder as usize].path);
+            if comparison.obstacles.prevent(&path) {
+                self.fail(&path, &IndexFault::InTheWay.into());
+            }
         }
         for kept in &comparison.renames {
             self.done(Action::Renamed, Some(kept.entry), &output_path(self.tree, self.job, kept.entry));
@@ -178,15 +193,22 @@ impl Sync<'_> {
             self.done(Action::Mode, Some(kept.entry), &kept.path);
         }
         for (link, action) in &comparison.links {
-            let link = &self.tree.links[*link as usize];
-            let folder = &self.tree.directories[link.directory as usize].path;
-            self.done(*action, None, &bytes_of(&folder.join(&link.name)));
+            foresee(*action, None, &self.link_path(*link));
         }
-        for gone in comparison.gone.iter().filter(|_| deletes) {
-            self.done(Action::Removed, None, &gone.path);
+        for gone in comparison.gone.iter().filter(|_| self.deletes()) {
+            let is_folder = matches!(gone.kind, IndexKind::Folder { .. });
+            if deletes && !(is_folder && comparison.holds_excluded.contains(&gone.path)) {
+                self.done(Action::Removed, None, &gone.path);
+            } else {
+                crate::engine::lock(&self.counts).gone += 1;
+            }
         }
         let index = index.map(|index| report_of(index.root()));
         Ok(Report { index, ..Report::default() })
+    }
+
+    fn link_path(&self, link: u32) -> Vec<u8> {
+        path_of_link(self.tree, link)
     }
 
     /// The object store that has the encrypted tree, if one does.
@@ -284,7 +306,7 @@ impl Sync<'_> {
     fn opens_without_path(&self, root: &Path, path: &[u8]) -> bool {
         let opened = path_of(path)
             .and_then(|path| open_file_below(root, &path))
-            .and_then(|file| super::indexing::stream_key(self.job, &file, b""));
+            .and_then(|file| super::indexing::stream_key(self.format, &file, b""));
         matches!(opened, Ok(Some(_)))
     }
 
@@ -302,6 +324,12 @@ impl Sync<'_> {
 
 fn listed_stream<'p>(path: &'p [u8], listed: &IndexFile) -> ListedStream<'p> {
     ListedStream { path, len: listed.ciphertext_len, identity: listed.identity }
+}
+
+/// Where a link of a tree is, with `/` between names.
+fn path_of_link(tree: &Tree, link: u32) -> Vec<u8> {
+    let link = &tree.links[link as usize];
+    bytes_of(&tree.directories[link.directory as usize].path.join(&link.name))
 }
 
 /// Where an entry's output is, with `/` between names.

@@ -15,21 +15,40 @@ use std::path::PathBuf;
 
 /// Paths at which the index lists something else than the source has: a file in a folder's place, or the other way round.
 #[derive(Default)]
-pub(super) struct Obstacles(HashSet<Vec<u8>>);
+pub(super) struct Obstacles {
+    listed: HashSet<Vec<u8>>,
+    /// Those at which nobody has removed or replaced what the index lists.
+    kept: HashSet<Vec<u8>>,
+}
 
 impl Obstacles {
-    pub(super) fn insert(&mut self, path: Vec<u8>) {
-        self.0.insert(path);
+    pub(super) fn insert(&mut self, path: Vec<u8>, is_kept: bool) {
+        self.kept.extend(is_kept.then(|| path.clone()));
+        self.listed.insert(path);
+    }
+
+    /// Notes that the one at this path is renamed.
+    pub(super) fn release(&mut self, path: &[u8]) {
+        self.kept.remove(path);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.listed.is_empty()
     }
 
     /// Whether one is at this path, or above.
     pub(super) fn block(&self, path: &[u8]) -> bool {
-        !self.is_empty() && (self.0.contains(path) || ancestors(path).any(|folder| self.0.contains(folder)))
+        has_or_is_below(&self.listed, path)
     }
+
+    /// Whether nothing can be made at this path before an obstacle is removed.
+    pub(super) fn prevent(&self, path: &[u8]) -> bool {
+        has_or_is_below(&self.kept, path)
+    }
+}
+
+fn has_or_is_below(paths: &HashSet<Vec<u8>>, path: &[u8]) -> bool {
+    !paths.is_empty() && (paths.contains(path) || ancestors(path).any(|folder| paths.contains(folder)))
 }
 
 /// What happened to something that is gone.
@@ -162,6 +181,10 @@ impl Removal<'_> {
         let is_folder = found.is_folder;
         if is_folder && holds.contains(path) {
             return Ok(Removed::Holds);
+        }
+        if is_folder {
+            // Else it would not be empty.
+            self.root.remove_leftovers(&path_of(path)?);
         }
         let unlink = || match is_folder {
             true => parent.remove_folder(name.as_os_str()),

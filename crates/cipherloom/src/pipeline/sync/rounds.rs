@@ -3,7 +3,7 @@
 use super::comparison::{Comparison, Due, Gone, Kept};
 use super::removal::remove;
 use super::subset::{Folders, Subset};
-use super::{Destination, Sync, output_path};
+use super::{Destination, Sync, output_path, path_of_link};
 use crate::Error;
 use crate::engine::{Workers, lock};
 use crate::error::IndexFault;
@@ -28,6 +28,8 @@ pub(super) struct Rounds<'s> {
     made: Option<MadeRoot>,
     folders: Folders,
     report: Report,
+    /// Whether every other file would fail too.
+    has_given_up: bool,
 }
 
 /// What the last round does beside encryption.
@@ -50,11 +52,14 @@ impl<'s> Rounds<'s> {
         };
         sync.begin_counts(&comparison);
         if comparison.is_empty(sync.deletes()) && writer.previous().is_some() {
+            for error in writer.write_missing_names()? {
+                sync.tally.fail_other(error.path().unwrap_or(root), None, error.without_path());
+            }
             let index = writer.keep()?.map(|root| report_of(&root));
             return Ok(Report { index, ..Report::default() });
         }
         let folders = Folders::of(sync, &comparison)?;
-        let mut rounds = Rounds { sync, made, folders, report: Report::default() };
+        let mut rounds = Rounds { sync, made, folders, report: Report::default(), has_given_up: false };
         if let Err(error) = rounds.run(comparison, writer) {
             // What was done is to be reported too.
             let counts = *lock(&sync.counts);
@@ -69,11 +74,12 @@ impl<'s> Rounds<'s> {
 
     fn run(&mut self, comparison: Comparison, mut writer: IndexWriter) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let Comparison { due, folders, links, renames, modes, gone, obstacles, learned, .. } = comparison;
-        let folders = folders.into_iter().filter(|_| job.hides_names());
-        let mut blocked_folders: Vec<Vec<u8>> =
-            folders.map(|folder| bytes_of(&tree.directories[folder as usize].path)).collect();
-        blocked_folders.retain(|path| obstacles.block(path));
+        let Comparison { due, folders, mut links, renames, modes, gone, obstacles, learned, .. } = comparison;
+        let path_of_folder = |folder: u32| bytes_of(&tree.directories[folder as usize].path);
+        // A store has none.
+        let folders = folders.into_iter().filter(|_| self.sync.store().is_none());
+        let mut blocked_folders: Vec<Vec<u8>> = folders.map(path_of_folder).collect();
+        blocked_folders.retain(|path| obstacles.prevent(path));
         let mut holds = comparison.holds_excluded;
         let deletes = self.sync.deletes();
         let (in_the_way, gone): (Vec<Gone>, Vec<Gone>) =
@@ -116,29 +122,36 @@ impl<'s> Rounds<'s> {
                 self.remove(in_the_way, &mut holds, &mut edits, 0);
                 is_free = deletes && edits.dropped.len() == count;
             }
-            let (mut due, mut is_blocked) = (due, is_blocked);
-            if is_blocked && !is_free && (self.sync.store().is_some() || job.hides_names()) {
-                // A file system refuses this by itself, unless names are hidden.
-                let fault = IndexFault::InTheWay.into();
-                // What a stop has left there is not at fault.
-                if !self.sync.observer.is_stopped() {
-                    due.iter().for_each(|due| self.sync.fail(&output_path(tree, job, due.entry), &fault));
-                    blocked_folders.drain(..).for_each(|path| self.sync.fail(&path, &fault));
-                }
-                due = &[];
-                is_blocked = false;
+            let is_prevented = |path: &[u8]| is_blocked && !is_free && obstacles.prevent(path);
+            let (prevented, due): (Vec<Due>, Vec<Due>) =
+                due.iter().copied().partition(|due| is_prevented(&output_path(tree, job, due.entry)));
+            // What a stop has left there is not at fault.
+            if is_blocked && !is_free && !self.sync.observer.is_stopped() {
+                let fail = |path: Vec<u8>| self.sync.fail(&path, &IndexFault::InTheWay.into());
+                prevented.iter().for_each(|due| fail(output_path(tree, job, due.entry)));
+                blocked_folders.drain(..).for_each(fail);
+                links
+                    .extract_if(.., |(link, _)| is_prevented(&self.sync.link_path(*link)))
+                    .for_each(|(link, _)| fail(self.sync.link_path(link)));
             }
             let links = if is_last { &links[..] } else { &[] };
-            let touched = match is_blocked {
-                true => &self.folders.all_touched[..],
-                false if first.is_some() || is_last => &self.folders.touched,
-                false => &[],
+            let mut touched = match is_blocked {
+                true => self.folders.all_touched.clone(),
+                false if first.is_some() || is_last => self.folders.touched.clone(),
+                false => Vec::new(),
             };
-            let subset = Subset::of(self.sync, &self.folders, due, links, touched);
+            touched.retain(|folder| !is_prevented(&path_of_folder(*folder)));
+            let digests = self.sync.digest_due(&due)?;
+            let subset = Subset::of(self.sync, &self.folders, &due, links, &touched, digests);
             let last = last.take_if(|_| is_last).map(|gone| Last { gone, holds: std::mem::take(&mut holds) });
             match self.round(&subset, writer, first.take().unwrap_or_default(), edits, last)? {
                 Some(next) => writer = next,
-                None => return Ok(()),
+                None => {
+                    if self.has_given_up {
+                        self.report.untried += rounds.iter().map(|(due, _)| due.len() as u64).sum::<u64>();
+                    }
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -173,7 +186,7 @@ impl<'s> Rounds<'s> {
         let tally = Tally::new(&entries, &workers);
         let hidden_folders = job.hides_outputs().then(|| output_folders(tree)).transpose()?;
         let folders = hidden_folders.as_ref().unwrap_or(tree);
-        let prepare = |made| destination::prepare_below(made, folders, job, &tally);
+        let prepare = |made| destination::prepare_below(made, tree, folders, job, &tally);
         let outputs = self.made.as_ref().map(prepare).transpose()?;
         let outputs = outputs.as_ref();
         sync.rename_all(renames, &mut edits);
@@ -205,21 +218,27 @@ impl<'s> Rounds<'s> {
                 let is_made = read_link(root, tree, link)
                     .is_ok_and(|found| read_link(&tree.root, tree, link).is_ok_and(|wanted| wanted == found));
                 if is_made {
-                    let link = &tree.links[link as usize];
-                    let folder = &tree.directories[link.directory as usize].path;
-                    sync.done(*action, None, &bytes_of(&folder.join(&link.name)));
+                    sync.done(*action, None, &path_of_link(tree, link));
                 }
             }
             self.remove(gone, &mut holds, &mut edits, tally.report(0).failed);
+        }
+        // Before the generation that lists their attributes.
+        if let Some(outputs) = outputs.filter(|_| !job.hides_outputs()) {
+            destination::finish(folders, job, outputs, &tally, 1..folders.directories.len());
         }
         let written = indexing.list_round(outputs, &tally, edits).and_then(|writer| match is_last {
             true => writer.finish().map(|root| (None, Some(report_of(&root)))),
             false => writer.go_on(job.suffix.as_encoded_bytes()).map(|next| (Some(next), None)),
         });
-        // Only now, since the root may become read-only.
+        // Only now, since the root may become read-only, and folders that have lists of names.
         if let Some(outputs) = outputs {
-            destination::finish(folders, job, outputs, &tally);
+            if job.hides_outputs() {
+                destination::finish(folders, job, outputs, &tally, 1..folders.directories.len());
+            }
+            destination::finish(folders, job, outputs, &tally, 0..1);
         }
+        self.has_given_up = tally.has_given_up();
         let index = written.as_ref().ok().and_then(|(_, index)| *index);
         self.report.add(&Report { links: copied, index, ..tally.report(tree.entries.len() as u64) });
         all_ended?;

@@ -66,13 +66,15 @@ pub(super) struct Subset {
 }
 
 impl Subset {
-    /// These files and links, with the folders around them. `touched`: and those that are touched otherwise.
+    /// These files and links, with the folders around them. `touched`: and those that are touched otherwise. `digests`: those of
+    /// the files.
     pub(super) fn of(
         sync: &Sync<'_>,
         folders: &Folders,
         due: &[Due],
         links: &[(u32, Action)],
         touched: &[u32],
+        digests: Vec<Option<ContentDigest>>,
     ) -> Subset {
         let Sync { tree, .. } = *sync;
         let mut is_needed = vec![false; tree.directories.len()];
@@ -115,7 +117,7 @@ impl Subset {
             actions: due.iter().map(|due| due.action).collect(),
             is_unlisted: due.iter().map(|due| due.action == Action::New).collect(),
             has_listed_version: due.iter().map(|due| due.has_listed_version).collect(),
-            digests: due.iter().map(|due| due.digest).collect(),
+            digests,
             link_actions: links.iter().map(|(_, action)| *action).collect(),
         }
     }

@@ -12,7 +12,8 @@ use crate::{device, keys};
 use cipherloom::Format;
 use cipherloom::internal::location::{Location, SourceKind};
 use cipherloom::internal::{
-    IndexMode, IndexUse, Selection, Tree, Work, find_damaged_copies, has_index, list_indexed_files, reveal,
+    IndexMode, IndexUse, Selection, Tree, Work, find_damaged_copies, has_index, list_indexed_files,
+    refuse_other_names, reveal,
 };
 use std::ffi::OsString;
 use std::path::Path;
@@ -69,6 +70,8 @@ impl Run<'_> {
     fn warn_of_index(&self, words: &str) {
         if let Some(Location::Path(folder)) = &self.folder
             && has_index(folder)
+            // A run that is refused writes nothing there.
+            && refuse_other_names(&self.job).is_ok()
         {
             output::warn(at(folder, words));
         }

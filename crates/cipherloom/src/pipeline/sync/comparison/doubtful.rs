@@ -39,7 +39,7 @@ impl Comparing<'_> {
             is_moved(kept).is_some_and(|inode| listed_as.get(&state(inode, kept)) == Some(&true))
         };
         let verdicts: Vec<OnceLock<bool>> = doubtful.iter().map(|_| OnceLock::new()).collect();
-        self.each(doubtful.len(), |number| {
+        self.sync.each(doubtful.len(), |number| {
             let kept = &doubtful[number];
             let is_same = !is_swapped(kept)
                 && (!self.sync.options.checksum

@@ -44,21 +44,25 @@ impl Comparing<'_> {
             let (gone, new_path) = (&self.result.gone[at], output_path(tree, job, due.entry));
             let IndexKind::File(listed) = &gone.kind else { return true };
             // One without a digest counts as changed, as everywhere.
-            let has_content = !self.sync.options.checksum
-                || (listed.digest.is_some()
-                    && digest_of(self.sync, due.entry, listed.key_id).ok() == listed.digest);
+            let has_content = || {
+                !self.sync.options.checksum
+                    || (listed.digest.is_some()
+                        && digest_of(self.sync, due.entry, listed.key_id).ok() == listed.digest)
+            };
             let has_new_name = self.sync.is_listed_stream(&new_path, listed);
             let is_free = has_new_name
                 || (self.outputs.look(&new_path).is_none() && self.outputs.can_rename(&gone.path, &new_path));
             let is_there = has_new_name || self.sync.is_listed_stream(&gone.path, listed);
             let from = if has_new_name { &new_path } else { &gone.path };
             let is_unbound = || job.hides_names() || self.sync.opens_without_path(root, from);
-            if self.result.obstacles.block(&new_path) || !(has_content && is_free && is_there && is_unbound())
-            {
+            // Its content is read last.
+            let is_kept = is_free && is_there && is_unbound();
+            if self.result.obstacles.block(&new_path) || !is_kept || !has_content() {
                 return true;
             }
             let kept = Kept { entry: due.entry, path: gone.path.clone(), listed: listed.clone() };
             taken.insert(at);
+            self.result.obstacles.release(&gone.path);
             self.result.renames.push(kept);
             false
         });
