@@ -89,7 +89,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
     let hidden_folders = job.hides_outputs().then(|| output_folders(tree)).transpose()?;
     // The folders that the outputs go to.
     let folders = hidden_folders.as_ref().unwrap_or(tree);
-    let outputs = destination::prepare(folders, job, &tally)?;
+    let outputs = destination::prepare(folders, job, plan.threads, &tally)?;
     let indexing = match Indexing::begin(tree, job, in_place, &tally) {
         Ok(indexing) => indexing,
         Err(error) => {

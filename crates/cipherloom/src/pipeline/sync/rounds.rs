@@ -173,7 +173,7 @@ impl<'s> Rounds<'s> {
         let tally = Tally::new(&entries, &workers);
         let hidden_folders = job.hides_outputs().then(|| output_folders(tree)).transpose()?;
         let folders = hidden_folders.as_ref().unwrap_or(tree);
-        let prepare = |made| destination::prepare_below(made, folders, job, &tally);
+        let prepare = |made| destination::prepare_below(made, folders, job, workers.threads(), &tally);
         let outputs = self.made.as_ref().map(prepare).transpose()?;
         let outputs = outputs.as_ref();
         sync.rename_all(renames, &mut edits);
