@@ -34,7 +34,7 @@ pub(super) struct Branches {
     order: Vec<u32>,
     /// Where the branches begin in `order`, and where the last one ends.
     bounds: Vec<usize>,
-    threads: usize,
+    most_threads: usize,
 }
 
 impl Branches {
@@ -42,7 +42,7 @@ impl Branches {
     pub(super) fn of(directories: &[Directory], threads: usize) -> Branches {
         let all = || (1..directories.len()).map(|index| index as u32);
         if directories.len() < 2 * FOLDERS_A_THREAD {
-            return Branches { order: all().collect(), bounds: vec![directories.len() - 1], threads: 1 };
+            return Branches { order: all().collect(), bounds: vec![directories.len() - 1], most_threads: 1 };
         }
         let separators = |directory: &Directory| {
             directory
@@ -90,13 +90,21 @@ impl Branches {
             order[*place] = index;
             *place += 1;
         }
-        let threads = threads.min(MOST_THREADS).min(directories.len() / FOLDERS_A_THREAD).min(numbers.len());
-        Branches { order, bounds, threads: threads.max(1) }
+        Branches { order, bounds, most_threads: threads.min(MOST_THREADS).min(numbers.len()) }
     }
 
-    /// How many threads work on the branches.
+    /// How many threads are to make what is below the heads.
+    pub(super) fn threads_below(&self) -> usize {
+        self.threads_for(self.order.len() - self.top().len() - self.heads().count())
+    }
+
+    /// How many threads are to finish the branches.
     pub(super) fn threads(&self) -> usize {
-        self.threads
+        self.threads_for(self.order.len() - self.top().len())
+    }
+
+    fn threads_for(&self, folders: usize) -> usize {
+        self.most_threads.min(folders / FOLDERS_A_THREAD).max(1)
     }
 
     /// The folders at the top.
@@ -109,13 +117,14 @@ impl Branches {
         self.ranges().map(|range| self.order[range.start])
     }
 
-    /// Calls `work` for each branch, its head first, on whichever thread is free, until the observer stops it. Every thread makes
-    /// itself a `state` first.
+    /// Calls `work` for each branch, its head first, on whichever of `threads` threads is free, until the observer stops
+    /// it. Every thread makes itself a `state` first.
     ///
     /// # Errors
     /// [`Error::Internal`] if `work` panicked.
     pub(super) fn work_on_each<S>(
         &self,
+        threads: usize,
         observer: &dyn Observer,
         state: impl Fn() -> S + Sync,
         work: impl Fn(&[u32], &mut S) + Sync,
@@ -123,7 +132,7 @@ impl Branches {
         let branch = |number: usize, state: &mut S| {
             work(&self.order[self.bounds[number]..self.bounds[number + 1]], state);
         };
-        Workers::new(self.threads, observer).run_each(self.bounds.len() - 1, state, branch)
+        Workers::new(threads, observer).run_each(self.bounds.len() - 1, state, branch)
     }
 
     fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
@@ -163,13 +172,16 @@ mod tests {
         let branches = Branches::of(directories, 2);
         let path = |index: &u32| directories[*index as usize].path.as_path();
         assert_eq!(branches.heads().count(), heads);
+        assert_eq!(branches.threads(), if heads > 1 { 2 } else { 1 });
+        let has_more = directories.len() - 1 > branches.top().len() + heads;
+        assert_eq!(branches.threads_below(), if heads > 1 && has_more { 2 } else { 1 });
         let mut made: HashSet<&Path> = HashSet::from([Path::new("")]);
         for index in branches.top().iter().copied().chain(branches.heads()) {
             assert!(made.contains(path(&index).parent().unwrap()) && made.insert(path(&index)));
         }
         let seen: Mutex<Vec<Vec<u32>>> = Mutex::default();
         let note = |branch: &[u32], (): &mut ()| seen.lock().unwrap().push(branch.to_vec());
-        branches.work_on_each(&Unobserved, || (), note).unwrap();
+        branches.work_on_each(branches.threads(), &Unobserved, || (), note).unwrap();
         for branch in seen.into_inner().unwrap() {
             let mut own = HashSet::from([path(&branch[0])]);
             for index in &branch[1..] {

@@ -20,9 +20,10 @@ use std::path::Path;
 /// do those of files with hidden names, which have no twins.
 pub(in crate::pipeline) fn finish(tree: &Tree, job: &Job, outputs: &OutputTree, tally: &Tally<'_, u32>) {
     let Some(destination) = &job.destination else { return };
-    let start = || outputs.root.with_waypoints(outputs.branches.threads());
+    let threads = outputs.branches.threads();
+    let start = || outputs.root.with_waypoints(threads);
     // A run that was stopped ends its folders too.
-    let ended = outputs.branches.work_on_each(&Unobserved, start, |branch, root| {
+    let ended = outputs.branches.work_on_each(threads, &Unobserved, start, |branch, root| {
         branch.iter().rev().for_each(|index| finish_folder(tree, job, outputs, *index, root, tally));
     });
     if let Err(error) = ended {

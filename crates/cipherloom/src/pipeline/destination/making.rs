@@ -60,12 +60,13 @@ pub(in crate::pipeline) fn prepare_below(
     let making = Making { tree, job, destination, tally, known: Mutex::default() };
     let mut made = Made { folders: vec![Origin::Refused; tree.directories.len()], ..Made::default() };
     made.folders[0] = first;
-    let start = || root.with_waypoints(branches.threads());
+    let threads = branches.threads_below();
+    let start = || root.with_waypoints(threads);
     let first_ones = branches.top().iter().copied().chain(branches.heads());
     let first_ones = making.make(&start(), first_ones, &BTreeMap::new());
     let refused = made.add(first_ones);
     let made = Mutex::new(made);
-    let ended = branches.work_on_each(tally, start, |branch, root| {
+    let ended = branches.work_on_each(threads, tally, start, |branch, root| {
         let below = making.make(root, branch[1..].iter().copied(), &refused);
         lock(&made).add(below);
     });
