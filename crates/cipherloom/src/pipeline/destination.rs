@@ -5,6 +5,13 @@
 //! ([`Target`]). A folder that cannot be made is told once; what lies below it is not touched, and its files fail by
 //! themselves.
 
+mod branches;
+mod ending;
+mod making;
+
+pub(super) use ending::{close_again, finish, finish_below, finish_root};
+pub(super) use making::{prepare, prepare_below};
+
 use super::in_place::is_in_place;
 use super::indexing::refuse_other_names;
 use super::job::{IndexMode, Job, Work};
@@ -12,19 +19,15 @@ use super::other_key::find_other_key;
 use super::tally::Tally;
 use crate::Error;
 use crate::error::IndexFault;
-use crate::files::{
-    Ending, Identity, IfExists, MadeFolder, Opened, Target, first_existing, make_folder, make_folders,
-    sync_parents,
-};
+use crate::files::{MadeFolder, Opened, Target, first_existing, make_folder, make_folders};
 use crate::index::{FOLDER, has_index};
 use crate::location::resolve;
-use crate::report::Observer;
 use crate::tree::{Directory, Tree};
-use std::collections::{BTreeMap, HashMap};
-use std::ffi::{OsStr, OsString};
+use branches::Branches;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The output tree's folders.
@@ -36,6 +39,8 @@ pub(super) struct OutputTree {
     in_place: bool,
     /// How each of the tree's folders came about.
     folders: Vec<Origin>,
+    /// How they are divided among threads.
+    branches: Branches,
     /// By index, the folders that the file system does not tell from an earlier one, with the name of that: nothing is put
     /// into them.
     pub(super) shared: BTreeMap<u32, String>,
@@ -128,134 +133,6 @@ impl MadeRoot {
     }
 }
 
-/// Makes the output folders, which are those of `tree`; `None` where nothing is written.
-pub(super) fn prepare(
-    source: &Tree,
-    tree: &Tree,
-    job: &Job,
-    tally: &Tally<'_, u32>,
-) -> Result<Option<OutputTree>, Error> {
-    MadeRoot::of(tree, job)?.map(|made| prepare_below(&made, source, tree, job, tally)).transpose()
-}
-
-/// Makes the output folders below the destination.
-pub(super) fn prepare_below(
-    MadeRoot { made, first_existing }: &MadeRoot,
-    source: &Tree,
-    tree: &Tree,
-    job: &Job,
-    tally: &Tally<'_, u32>,
-) -> Result<OutputTree, Error> {
-    let destination =
-        job.destination.as_deref().ok_or_else(|| Error::internal("a job without a destination"))?;
-    // Once more, now that no part of its path is missing: `..` behind a folder that was not there yet leads elsewhere.
-    refuse_contradictions(source, job)?;
-    let mut folders = Vec::with_capacity(tree.directories.len());
-    let root = Target::root(destination)?.with_waypoints();
-    // The folder around a single output is nobody's twin.
-    let first =
-        if tree.is_single_file { Origin::Found(None) } else { origin(&root, Path::new(""), *made, job)? };
-    folders.push(first);
-    if !tree.entries.is_empty() || job.hides_names() {
-        match root.check_naming(job.existing()) {
-            // Who may not write here may be allowed to further down.
-            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::PermissionDenied => {}
-            Err(error) => {
-                if let Origin::Found(Some(opened)) = first {
-                    let _ = root.finish(Path::new(""), Ending::Closed(opened), false);
-                }
-                return Err(error);
-            }
-            Ok(()) => {}
-        }
-    }
-    // With the name of the folder that this one is not told from, if that is why.
-    let mut refused: BTreeMap<&Path, Option<String>> = BTreeMap::new();
-    let mut shared = BTreeMap::new();
-    let mut known = Known::default();
-    // Folders side by side follow each other in the listing.
-    let mut parent: Option<(&Path, Target)> = None;
-    for directory in tree.directories.iter().skip(1).take_while(|_| !tally.is_stopped()) {
-        let path = directory.path.as_path();
-        let above = path.parent().unwrap_or(Path::new(""));
-        let index = folders.len() as u32;
-        if let Some(other) = refused.get(above).cloned() {
-            shared.extend(other.clone().map(|other| (index, other)));
-            refused.insert(path, other);
-            folders.push(Origin::Refused);
-            continue;
-        }
-        let made = make_below(&root, &mut parent, above, directory, &mut known)
-            .and_then(|made| origin(&root, path, made, job));
-        folders.push(*made.as_ref().unwrap_or(&Origin::Refused));
-        if let Err(error) = made {
-            let other = match &error {
-                Error::NameCollision { other } => Some(other.clone()),
-                _ => None,
-            };
-            shared.extend(other.clone().map(|other| (index, other)));
-            refused.insert(path, other);
-            fail(tree, destination, path, error, tally);
-        }
-    }
-    let first_existing = first_existing.clone();
-    if job.hides_outputs() {
-        // Files are not in the folders of their source.
-        shared.clear();
-    }
-    // What bears a folder's name at the end of the run is looked at anew.
-    let root = root.with_waypoints();
-    Ok(OutputTree { root, first_existing, in_place: is_in_place(tree, job), folders, shared })
-}
-
-/// What a folder is to this run. One that was there may hold what a killed run left, and if this run is to go on with it, it
-/// is made usable: its permissions are those of its twin, which may have been read-only, or unreadable at that time.
-fn origin(root: &Target, path: &Path, made: MadeFolder, job: &Job) -> Result<Origin, Error> {
-    if made == MadeFolder::New {
-        return Ok(Origin::Made);
-    }
-    let goes_on = job.if_exists != IfExists::Fail;
-    let opened = if goes_on { root.open_up(path)? } else { None };
-    root.remove_leftovers(path);
-    Ok(Origin::Found(opened))
-}
-
-/// Folders that were made or found, to notice when the file system takes another one for one of them.
-#[derive(Default)]
-struct Known<'t> {
-    by_identity: HashMap<Identity, &'t OsStr>,
-    /// Those of one parent by name in lower case: some file systems number folders by name.
-    by_case: HashMap<String, &'t OsStr>,
-}
-
-/// Makes a folder in the one at `above`, which is kept in `parent` for the next one.
-fn make_below<'t>(
-    root: &Target,
-    parent: &mut Option<(&'t Path, Target)>,
-    above: &'t Path,
-    twin: &'t Directory,
-    known: &mut Known<'t>,
-) -> Result<MadeFolder, Error> {
-    let name = twin.path.file_name().expect("each folder below the root has a name");
-    let permissions = Some(&twin.attributes.permissions);
-    if parent.as_ref().is_none_or(|(path, _)| *path != above) {
-        *parent = Some((above, root.below(above)?));
-        known.by_case.clear();
-    }
-    let (_, folder) = parent.as_ref().expect("opened above");
-    let made = folder.make_folder(name, permissions)?;
-    let is_made = made == MadeFolder::New;
-    let other = folder.identity(name).and_then(|identity| known.by_identity.insert(identity, name));
-    let by_case = known.by_case.insert(name.to_string_lossy().to_lowercase(), name);
-    match other.or_else(|| by_case.filter(|_| !is_made && !folder.lists(name))) {
-        Some(other) if !is_made => {
-            let other = other.to_string_lossy().into_owned();
-            Err(Error::NameCollision { other })
-        }
-        _ => Ok(made),
-    }
-}
-
 /// Makes the destination itself, which may be named through links. With it comes the first folder, from there upwards, that
 /// was there before.
 fn make_root(
@@ -326,75 +203,4 @@ fn refuse_nesting(source: &Path, destination: &Path) -> Result<(), Error> {
         return Err(Error::SourceInsideDestination);
     }
     Ok(())
-}
-
-/// Gives the folders that this run made the permissions and times of their twins, children before parents, and
-/// forces them to stable storage if the job wants that.
-///
-/// A resumed run finishes what a stopped one began, and cannot know which folders that had made. So with
-/// `--if-exists skip` a folder that was there gets its twin's time too, and loses permissions that its twin lacks. It gets
-/// none that it did not have, but for its owner's where they were missing; or exactly its twin's, if the job preserves them.
-/// The root, which may be older than both, is left as it was. With `overwrite` folders that were there end as they were, and so
-/// do those of files with hidden names, which have no twins. `folders`: which of the tree's.
-pub(super) fn finish(
-    tree: &Tree,
-    job: &Job,
-    outputs: &OutputTree,
-    tally: &Tally<'_, u32>,
-    folders: Range<usize>,
-) {
-    let Some(destination) = &job.destination else { return };
-    // The folder around what the user named is not part of it.
-    let first_twin = usize::from(tree.is_single_file || tree.is_several);
-    let has_twins = !job.hides_outputs();
-    let has_root = folders.contains(&0);
-    for index in folders.rev() {
-        let directory = &tree.directories[index];
-        let attributes = &directory.attributes;
-        let ending = match outputs.folders.get(index) {
-            Some(Origin::Made) if job.preserve_modes => Ending::Preserved(attributes),
-            Some(Origin::Made) => Ending::Made(attributes),
-            Some(Origin::Found(opened)) if outputs.in_place && has_twins && index >= first_twin => {
-                Ending::Resumed(attributes, *opened)
-            }
-            Some(Origin::Found(opened)) if job.settles_folders() && has_twins && index > 0 => {
-                if job.preserve_modes {
-                    Ending::Preserved(attributes)
-                } else {
-                    Ending::Resumed(attributes, *opened)
-                }
-            }
-            Some(Origin::Found(Some(opened))) => Ending::Closed(*opened),
-            Some(Origin::Found(None)) if job.durable => Ending::AsItIs,
-            // What was refused has been told.
-            Some(Origin::Found(None) | Origin::Refused) | None => continue,
-        };
-        match outputs.root.finish(&directory.path, ending, job.durable) {
-            Ok(true) => {}
-            Ok(false) => tally.count_attributes_refused(),
-            // Somebody else's folder, into which this user may not look. What was to go into it has been told.
-            Err(Error::Io { source, .. })
-                if source.kind() == io::ErrorKind::PermissionDenied && !matches!(ending, Ending::Made(_)) =>
-            {
-                tally.count_attributes_refused();
-            }
-            Err(error) => fail(tree, destination, &directory.path, error, tally),
-        }
-    }
-    if has_root
-        && job.durable
-        && let Err(error) = sync_parents(destination, &outputs.first_existing)
-    {
-        fail(tree, destination, Path::new(""), error, tally);
-    }
-}
-
-/// After a run that was stopped: folders that were opened for it are as they were.
-pub(super) fn close_again(tree: &Tree, outputs: &OutputTree) {
-    for (directory, origin) in tree.directories.iter().zip(&outputs.folders).rev() {
-        if let Origin::Found(Some(opened)) = origin {
-            // A run that goes on with it opens what could not be closed, and closes it.
-            let _ = outputs.root.finish(&directory.path, Ending::Closed(*opened), false);
-        }
-    }
 }

@@ -23,13 +23,12 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::geteuid;
-use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use temporary::{TemporaryName, create, refused};
 
 /// A place to start paths from, which needs no permission to list the folder.
@@ -80,7 +79,7 @@ impl Source {
 pub(crate) struct Target {
     folder: Arc<OwnedFd>,
     /// How outputs are finished here; looked up when the first one is begun.
-    file_system: Cell<Option<FileSystem>>,
+    file_system: OnceLock<FileSystem>,
     waypoints: Option<Waypoints>,
 }
 
@@ -92,18 +91,19 @@ impl Target {
     }
 
     fn new(folder: OwnedFd, file_system: Option<FileSystem>) -> Target {
-        let (folder, file_system) = (Arc::new(folder), Cell::new(file_system));
-        Target { folder, file_system, waypoints: None }
+        let file_system = file_system.map_or_else(OnceLock::new, OnceLock::from);
+        Target { folder: Arc::new(folder), file_system, waypoints: None }
     }
 
-    /// The same folder, which keeps waypoints to those far below it.
-    pub(crate) fn with_waypoints(self) -> Target {
-        Target { waypoints: Some(Waypoints::default()), ..self }
+    /// The same folder for one of `threads` threads, which keeps waypoints to those far below it.
+    pub(crate) fn with_waypoints(&self, threads: usize) -> Target {
+        let (folder, file_system) = (Arc::clone(&self.folder), self.file_system.clone());
+        Target { folder, file_system, waypoints: Some(Waypoints::of_one(threads)) }
     }
 
     /// The folder at `relative` below this one, no link followed on the way.
     pub(crate) fn below(&self, relative: &Path) -> Result<Target, Error> {
-        if let Some(known) = self.file_system.get() {
+        if let Some(known) = self.file_system.get().copied() {
             match self.open_below(relative, FOLDER, Mounts::Same) {
                 Ok(folder) => return Ok(Target::new(folder, Some(known))),
                 // It may lie on another mount.
@@ -186,12 +186,11 @@ impl Target {
     }
 
     fn file_system(&self) -> Result<FileSystem, Error> {
-        if let Some(known) = self.file_system.get() {
+        if let Some(known) = self.file_system.get().copied() {
             return Ok(known);
         }
         let found = naming::of(&self.folder)?;
-        self.file_system.set(Some(found));
-        Ok(found)
+        Ok(*self.file_system.get_or_init(|| found))
     }
 
     /// Whether the output's name is taken by a file. Anything else that bears it is no output of an earlier run.
@@ -320,8 +319,8 @@ impl Target {
     /// As on a file system where outputs get their names in this way.
     #[cfg(test)]
     pub(super) fn with_naming(self, naming: Naming) -> Target {
-        self.file_system.set(Some(FileSystem { naming, may_fail_at_close: true }));
-        self
+        let file_system = OnceLock::from(FileSystem { naming, may_fail_at_close: true });
+        Target { file_system, ..self }
     }
 }
 

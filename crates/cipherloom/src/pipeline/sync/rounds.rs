@@ -186,7 +186,8 @@ impl<'s> Rounds<'s> {
         let tally = Tally::new(&entries, &workers);
         let hidden_folders = job.hides_outputs().then(|| output_folders(tree)).transpose()?;
         let folders = hidden_folders.as_ref().unwrap_or(tree);
-        let prepare = |made| destination::prepare_below(made, tree, folders, job, &tally);
+        let threads = workers.threads();
+        let prepare = |made| destination::prepare_below(made, tree, folders, job, threads, &tally);
         let outputs = self.made.as_ref().map(prepare).transpose()?;
         let outputs = outputs.as_ref();
         sync.rename_all(renames, &mut edits);
@@ -225,7 +226,7 @@ impl<'s> Rounds<'s> {
         }
         // Before the generation that lists their attributes.
         if let Some(outputs) = outputs.filter(|_| !job.hides_outputs()) {
-            destination::finish(folders, job, outputs, &tally, 1..folders.directories.len());
+            destination::finish_below(folders, job, outputs, &tally);
         }
         let written = indexing.list_round(outputs, &tally, edits).and_then(|writer| match is_last {
             true => writer.finish().map(|root| (None, Some(report_of(&root)))),
@@ -234,9 +235,9 @@ impl<'s> Rounds<'s> {
         // Only now, since the root may become read-only, and folders that have lists of names.
         if let Some(outputs) = outputs {
             if job.hides_outputs() {
-                destination::finish(folders, job, outputs, &tally, 1..folders.directories.len());
+                destination::finish_below(folders, job, outputs, &tally);
             }
-            destination::finish(folders, job, outputs, &tally, 0..1);
+            destination::finish_root(folders, job, outputs, &tally);
         }
         self.has_given_up = tally.has_given_up();
         let index = written.as_ref().ok().and_then(|(_, index)| *index);

@@ -1,18 +1,19 @@
 //! Opens folders below a root, through no link.
 
 use super::FOLDER;
+use crate::engine::lock;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, openat, openat2, statat};
 use rustix::io::{Errno, retry_on_intr};
-use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// A waypoint lies this many levels below the root or the waypoint above.
 const STRIDE: usize = 16;
 
-/// How many waypoints are kept. The listing goes into the depth below 32 folders at a time.
+/// How many waypoints all threads keep. The listing goes into the depth below 32 folders at a time.
 const KEPT: usize = 32;
 
 /// Where a folder may lie.
@@ -25,14 +26,25 @@ pub(super) enum Mounts {
 
 /// Folders on the way to others far below the root. They are kept open, so that the kernel need not resolve all of a long path
 /// for each of many folders.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Waypoints {
-    kept: RefCell<Vec<(PathBuf, Mounts, OwnedFd)>>,
+    most: usize,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    waypoints: Vec<(PathBuf, Mounts, OwnedFd)>,
     /// Which one the next one replaces.
-    oldest: Cell<usize>,
+    oldest: usize,
 }
 
 impl Waypoints {
+    /// Those of one of `threads` threads.
+    pub(super) fn of_one(threads: usize) -> Waypoints {
+        Waypoints { most: KEPT.div_ceil(threads), kept: Mutex::default() }
+    }
+
     /// As [`open_below`].
     pub(super) fn open(
         &self,
@@ -44,24 +56,24 @@ impl Waypoints {
         let Some((above, rest)) = divide(relative) else {
             return open_below(root, relative, flags, mounts);
         };
-        let mut kept = self.kept.borrow_mut();
+        let Kept { waypoints, oldest } = &mut *lock(&self.kept);
         let is_it = |(path, of, _): &(PathBuf, Mounts, OwnedFd)| {
             *of == mounts && path.as_os_str() == above.as_os_str()
         };
-        let place = match kept.iter().position(is_it) {
+        let place = match waypoints.iter().position(is_it) {
             Some(place) => place,
             None => {
                 let folder = (above.to_owned(), mounts, open_below(root, above, FOLDER, mounts)?);
-                let place = self.oldest.get();
-                self.oldest.set((place + 1) % KEPT);
-                match kept.get_mut(place) {
+                let place = *oldest;
+                *oldest = (place + 1) % self.most;
+                match waypoints.get_mut(place) {
                     Some(old) => *old = folder,
-                    None => kept.push(folder),
+                    None => waypoints.push(folder),
                 }
                 place
             }
         };
-        open_below(&kept[place].2, rest, flags, mounts)
+        open_below(&waypoints[place].2, rest, flags, mounts)
     }
 }
 
@@ -162,7 +174,7 @@ mod tests {
             fs::create_dir_all(root.path().join(deep(top, 3 * STRIDE))).unwrap();
         }
         let handle = openat(CWD, root.path(), FOLDER, Mode::empty()).unwrap();
-        let waypoints = Waypoints::default();
+        let waypoints = Waypoints::of_one(1);
         let open = |path: &Path| waypoints.open(&handle, path, FOLDER, Mounts::Same);
         let levels = [1, STRIDE, STRIDE + 1, 2 * STRIDE, 3 * STRIDE];
         for (top, levels) in (0..tops).flat_map(|top| levels.map(|levels| (top, levels))) {
@@ -170,7 +182,7 @@ mod tests {
             let found = fstat(open(&path).unwrap()).unwrap().st_ino;
             assert_eq!(found, fs::metadata(root.path().join(&path)).unwrap().ino(), "{}", path.display());
         }
-        assert_eq!(waypoints.kept.borrow().len(), KEPT);
+        assert_eq!(lock(&waypoints.kept).waypoints.len(), KEPT);
         fs::create_dir_all(outside.path().join(deep(0, 2 * STRIDE))).unwrap();
         for levels in [1, STRIDE - 1, STRIDE + 1] {
             symlink(outside.path(), root.path().join(deep(0, levels)).join("link")).unwrap();
