@@ -145,9 +145,10 @@ def test_lost_answers_and_a_stopped_run(s3, tmp_path, sealed, plain, key, new, r
     _, before = index_reader.read(folder, key)
     out, told, _ = stopped(s3, Stuck(is_part), *rekey, "--in-flight", "1", "--json")
     # The index lists under the new key what was re-keyed, and all else as it was.
-    _, entries = index_reader.read(folder, new)
-    assert files(entries).keys() == SIZES.keys(), told
+    generation, entries = index_reader.read(folder, new)
+    assert files(entries).keys() == SIZES.keys() and generation == 3, told
     assert files(entries)["large.bin"] == files(before)["large.bin"]
+    assert files(entries)["a book.epub"]["identity"] == index_reader.identity(folder / "a book.epub")
     proxied(s3, lambda request: stores.lose_answer if request.method == "PUT" and request.number == 0 else None, *rekey)
     check(s3, place, folder, new, before, plain, tmp_path)
 
