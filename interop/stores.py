@@ -184,7 +184,7 @@ class Proxy:
     def running(self):
         handler = type("Handler", (Handler,), {"proxy": self})
         server = Server(("127.0.0.1", 0), handler)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=[0.02], daemon=True)
         thread.start()
         try:
             yield server.server_address[1]

@@ -50,6 +50,20 @@ def test_an_index_is_written_on_condition(azure, tmp_path):
     assert set(tool.read_tree(tmp_path / "back")) == {b"deep/er/chapter.xhtml"}
 
 
+def test_an_index_is_rekeyed(azure, tmp_path):
+    plain, key, new = tool.write_tree(tmp_path / "plain", FILES), tool.keygen(tmp_path / "key"), tool.keygen(tmp_path / "new")
+    azure("encrypt", plain, "az://box/indexed-1", "--key", key, "--index")
+    in_place = ["rekey", "az://box/indexed-1", "az://box/indexed-1", "--key", key, "--to", new, "--if-exists", "overwrite"]
+    elsewhere = ["rekey", "az://box/indexed-1", "az://box/indexed-2", "--key", new, "--to", key, "--if-exists", "skip"]
+    for command, place, its_key in ((in_place, "az://box/indexed-1", new), (elsewhere, "az://box/indexed-2", key)):
+        azure(*command)
+        azure("verify", place, "--key", its_key)
+        done = azure(*command, "--json")
+        assert json.loads(done.stdout.splitlines()[-1])["skipped"] == len(FILES)
+        done = azure("sync", plain, place, "--key", its_key, "--json")
+        assert json.loads(done.stdout.splitlines()[-1])["sync"]["unchanged"] == len(FILES)
+
+
 def test_a_tree_is_synchronized_on_condition(azure, tmp_path):
     plain, key = tool.write_tree(tmp_path / "plain", FILES), tool.keygen(tmp_path / "key")
     sync = ["sync", plain, "az://box/synced", "--key", key, "--delete", "--json"]

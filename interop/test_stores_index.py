@@ -344,11 +344,6 @@ def test_what_leaves_an_index_behind_says_so(s3, tmp_path, sealed, plain, key):
     (plain / "later").write_bytes(b"later")
     done = s3.run("encrypt", plain, place, "--key", key, "--if-exists", "skip")
     assert "it has an index, which will not list what this run writes" in tool.message(done)
-    new = tool.keygen(tmp_path / "new.json")
-    rekey = ["rekey", place, place, "--key", key, "--to", new, "--if-exists", "overwrite"]
-    before = tool.read_tree(folder)
-    assert "which this run would not carry over" in tool.message(s3.run(*rekey, code=tool.USAGE))
-    assert tool.read_tree(folder) == before
     for refused in (
         ["verify", f"{place}/one", "--quick"],
         ["encrypt", plain / "one", f"{place}/two", "--index"],

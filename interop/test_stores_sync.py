@@ -364,7 +364,12 @@ def test_a_stopped_run_lists_what_is_complete(s3, tmp_path, plain, place, key):
 
 
 def kill_at_the_root(s3, *sync):
-    rule = Stuck(lambda request: request.method == "PUT" and request.path.endswith("index/root"))
+    kill_when(s3, lambda request: request.method == "PUT" and request.path.endswith("index/root"), *sync)
+
+
+def kill_when(s3, is_stuck, *sync):
+    """Kills the command when it sends a request that gets stuck."""
+    rule = Stuck(is_stuck)
     proxy = stores.Proxy(s3.port, rule)
     with proxy.running() as port:
         run = subprocess.Popen([tool.COMMAND, *map(str, sync)], env=s3.environment(port), stdin=subprocess.DEVNULL)

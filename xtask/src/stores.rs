@@ -11,7 +11,7 @@ use std::path::Path;
 pub(crate) fn run(command: &Path) -> Result<()> {
     // A destination that folds case.
     debian::ensure(&[("mkfs.exfat", "exfatprogs"), ("mount.exfat-fuse", "exfat-fuse")])?;
-    tests(command, "s3 age single stop faults trust safety index index_refusals sync azure")?
+    tests(command, "s3 age single stop faults trust safety index index_refusals rekey sync azure")?
         .environment("PATH", place::first_on_path(&age()?)?)
         .environment("CIPHERLOOM_VERSITYGW", versitygw()?)
         .environment("CIPHERLOOM_AZURITE", azurite()?)

@@ -82,7 +82,8 @@ fn hint_for_index(fault: &IndexFault) -> Option<Hint> {
             "exclude= leaves out what is no part of the tree; skip_unopened=True lists all other files"
         }
         IndexFault::NotCarried => {
-            "re-key that folder by itself, into a folder; or leave its index out with exclude=\".cipherloom\""
+            "re-key that folder by itself, into a folder, and a prefix of a bucket with the command; or leave its index out with \
+             exclude=\".cipherloom\""
         }
         IndexFault::Replaced { by: None } => {
             "if a run without index=True replaced it: encrypt_tree with index=True and if_exists=\"overwrite\" lists it, and so \

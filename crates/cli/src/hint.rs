@@ -124,7 +124,8 @@ fn index_hint(fault: &IndexFault) -> Option<Cow<'static, str>> {
         IndexFault::NotPrimary => "run again: the next run re-keys it",
         IndexFault::Unproven => "--if-exists overwrite makes it once more",
         IndexFault::NotCarried => {
-            "re-key that folder by itself, into a folder; or leave its index out with --exclude .cipherloom"
+            "re-key that tree by itself, from folder to folder or from bucket to bucket; or leave its index out with --exclude \
+             .cipherloom"
         }
         IndexFault::Replaced { by: None } => {
             "put the right file back and run again; or if a run without --index replaced it: `cipherloom encrypt --index \

@@ -45,8 +45,9 @@ impl Place {
     pub fn has_index(&self, observer: &dyn Observer) -> Result<bool, Error> {
         let Kind::Bucket { bucket, .. } = &self.0 else { return Ok(false) };
         let root = bucket.key(ROOT)?;
-        // The key of the root before begins with that of the root.
-        let listed = pages::list(bucket, Some(root.as_ref()), PaginatedListOptions::default());
+        // The key of the root before begins with that of the root. Azure's client leaves out the object whose key is the prefix.
+        let prefix = root.as_ref().strip_suffix('t').unwrap_or(root.as_ref());
+        let listed = pages::list(bucket, Some(prefix), PaginatedListOptions::default());
         match Stop::new(observer).block_on(listed)? {
             Ok((page, _)) => Ok(!page.result.objects.is_empty()),
             Err(refusal) => Err(refusal.of("look for an index").at(&bucket.address(&root))),

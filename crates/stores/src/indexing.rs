@@ -6,6 +6,7 @@
 //! verify --quick    its first 40 and last 16 bytes, or all of a short one
 //! index             its first segment and last 16 bytes
 //! encrypt           nothing of what the run writes; of an output that it skips, as `index`
+//! rekey             the object, once, and before that the ends of a large one
 //! ```
 
 use crate::faults::ask;
@@ -21,10 +22,9 @@ use cipherloom::{
     Error, Observer,
     error::IndexFault,
     internal::{
-        Attributes, Directory, Dropped, Ended, EntryList, Expectations, IndexMode, Indexing, Job, Seen,
-        StreamEnds, StreamIdentity, Tally, Tree,
+        Attributes, Directory, Dropped, Ended, EntryList, Expectations, IndexMode, Seen, StreamEnds,
+        StreamIdentity, Tree,
     },
-    report::IndexReport,
 };
 use futures_util::{StreamExt, stream};
 use object_store::ObjectStoreExt;
@@ -47,6 +47,8 @@ pub(crate) enum Duty {
     Compare(Expectations),
     /// Say which streams there are.
     Note,
+    /// Both, of objects and what they become: `rekeying.rs`.
+    Carry(Expectations),
 }
 
 /// What a task has found out about an entry.
@@ -79,6 +81,7 @@ impl StoreJob {
         let place = match index.mode {
             IndexMode::Update => job.destination.as_ref(),
             IndexMode::Rebuild { .. } | IndexMode::Check { .. } => Some(inventory.place()),
+            IndexMode::Carry if inventory.place().folder().is_none() => job.destination.as_ref(),
             IndexMode::Carry | IndexMode::Sync(_) => None,
         };
         let place = place.filter(|place| place.folder().is_none() && inventory.single().is_none());
@@ -92,8 +95,14 @@ impl StoreJob {
             return Ok((job, inventory.clone()));
         }
         index.store = place.index();
-        let inventory = inventory.with_tree(false, observer)?;
-        Ok((job, inventory))
+        index.source_store = inventory.place().index().filter(|_| index.mode == IndexMode::Carry);
+        let is_carried = index.mode == IndexMode::Carry;
+        let listed = inventory.with_tree(false, observer)?;
+        // This tree's index may list the files of that one too.
+        if is_carried && inventory.has_nested_index() {
+            return Err(IndexFault::NotCarried.into());
+        }
+        Ok((job, listed))
     }
 }
 
@@ -161,80 +170,6 @@ impl Inventory {
     }
 }
 
-/// What takes the tasks' notes, on the thread that began the run.
-pub(crate) trait Notes {
-    /// Notes what a task found out.
-    fn note(&mut self, entry: u32, noted: Noted);
-
-    /// Whether an object is reported at the end, when it is known where else the index lists its stream.
-    fn holds_back(&self, _object: &Object, _ended: &Result<Ended, Error>) -> bool {
-        false
-    }
-}
-
-/// A synchronization's.
-impl Notes for &Indexing<'_> {
-    fn note(&mut self, entry: u32, noted: Noted) {
-        if let Noted::Seen(seen) = noted {
-            self.add(entry, Some(seen));
-        }
-    }
-}
-
-/// Of a run that need not use an index.
-impl Notes for Option<IndexRun<'_>> {
-    fn note(&mut self, entry: u32, noted: Noted) {
-        match (self, noted) {
-            (Some(run), Noted::Seen(seen)) => run.indexing.add(entry, Some(seen)),
-            (Some(run), Noted::Other(identity)) => drop(run.others.insert(entry, identity)),
-            (None, _) => {}
-        }
-    }
-
-    fn holds_back(&self, object: &Object, ended: &Result<Ended, Error>) -> bool {
-        match (self, ended, object.entry) {
-            (Some(run), Err(Error::Index(IndexFault::Replaced { .. })), Some(entry)) => {
-                run.indexing.hold(entry);
-                true
-            }
-            _ => false,
-        }
-    }
-}
-
-/// An index in use. Only the thread that began the run has it.
-pub(crate) struct IndexRun<'r> {
-    indexing: Indexing<'r>,
-    /// Streams that are not as the index lists them, by entry.
-    others: HashMap<u32, StreamIdentity>,
-}
-
-impl<'r> IndexRun<'r> {
-    /// Opens the index that the job uses. `None` if it uses none, or none that can be used, which is reported then.
-    pub(crate) fn begin(
-        inventory: &'r Inventory,
-        job: &'r Job,
-        tally: &Tally<'_, Object>,
-    ) -> Result<Option<IndexRun<'r>>, Error> {
-        let (Some(tree), Some(_)) = (&inventory.listing.tree, &job.index) else { return Ok(None) };
-        let indexing = Indexing::begin(tree, job, false, tally)?;
-        Ok(indexing.map(|indexing| IndexRun { indexing, others: HashMap::new() }))
-    }
-
-    /// What the tasks do for it.
-    pub(crate) fn duty(&self) -> Duty {
-        self.indexing.expectations().map_or(Duty::Note, Duty::Compare)
-    }
-
-    /// Writes the index, or reports how the tree differs from it; `None` if that failed, which is reported.
-    pub(crate) fn finish(self, inventory: &Inventory, tally: &Tally<'_, Object>) -> Option<IndexReport> {
-        let IndexRun { indexing, others } = self;
-        // Only what is in a bucket is compared, and its objects are in the order of its entries.
-        let object = |entry: u32| inventory.objects()[entry as usize].clone();
-        indexing.finish_in_store(tally, &object, &|entry| others.get(&entry).copied())
-    }
-}
-
 /// The objects as the entries of a tree, in the same order. `is_timed`: with the times at which they were written.
 fn tree(place: &Place, listing: &mut Listing, is_timed: bool) -> Result<Tree, Error> {
     let (file, folder) = (Attributes::of_object(false)?, Attributes::of_object(true)?);
@@ -292,24 +227,26 @@ pub(crate) async fn read_ends(
     Ok((begin, ends))
 }
 
-fn entry_of(object: &Object) -> Result<u32, Error> {
+pub(crate) fn entry_of(object: &Object) -> Result<u32, Error> {
     object.entry.ok_or_else(|| Error::internal("an object without a place in its tree"))
 }
 
 impl Context {
     /// Whether an index is compared, for which the ends of each object are needed.
     pub(crate) fn compares(&self) -> bool {
-        matches!(self.duty, Some(Duty::Compare(_)))
+        matches!(self.duty, Some(Duty::Compare(_) | Duty::Carry(_)))
     }
 
     /// Whether the outputs are to be listed.
     pub(crate) fn notes(&self) -> bool {
-        matches!(self.duty, Some(Duty::Note))
+        matches!(self.duty, Some(Duty::Note | Duty::Carry(_)))
     }
 
     /// Fails if an object is another stream than the index lists.
     pub(crate) fn compare(&self, object: &Object, ends: &StreamEnds) -> Result<(), Error> {
-        let Some(Duty::Compare(expectations)) = &self.duty else { return Ok(()) };
+        let Some(Duty::Compare(expectations) | Duty::Carry(expectations)) = &self.duty else {
+            return Ok(());
+        };
         let (entry, identity) = (entry_of(object)?, ends.identity());
         let known = identity.as_ref().ok().copied();
         let compared = expectations.compare(entry, || identity);
@@ -328,9 +265,12 @@ impl Context {
         e_tag: Option<&str>,
         bound: &[u8],
     ) -> Result<(), Error> {
-        let (Some(Duty::Note), Some(format)) = (&self.duty, self.job.work.sealing()) else { return Ok(()) };
+        let Some(format) = self.job.work.sealing().filter(|_| self.notes()) else { return Ok(()) };
         let seen = match ended {
             Ended::Done(_) => Seen::made(made, format)?.map(|seen| seen.in_version(e_tag)),
+            // In place the index lists it already.
+            Ended::Skipped if self.carries() && self.is_in_place => None,
+            Ended::Skipped if self.carries() => return self.confirm_rekeyed(object, bound).await,
             Ended::Skipped => Some(self.find_output(object, bound).await?),
         };
         if let Some(seen) = seen {

@@ -7,7 +7,7 @@ use crate::pages::{Counts, Found, Pages};
 use crate::place::{Bucket, Kind, Place};
 use crate::runtime::runtime;
 use cipherloom::{
-    Error,
+    Error, Observer,
     internal::{Entry, PassedOver, Selection, Tree, Unlisted, location::SourceKind},
 };
 use object_store::path::Path as Key;
@@ -140,6 +140,24 @@ impl Inventory {
             },
             None => self.listing.passed_over,
         }
+    }
+
+    /// Whether a prefix has an index, as far as can be seen without its key, and the selection does not leave that out.
+    ///
+    /// # Errors
+    /// As [`Place::has_index`].
+    pub fn has_index(&self, observer: &dyn Observer) -> Result<bool, Error> {
+        match &self.pages {
+            Some(pages) if !pages.selection.leaves_out(Path::new(".cipherloom")) => {
+                self.place.has_index(observer)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a tree inside has an index, as far as the prefix was listed.
+    pub(crate) fn has_nested_index(&self) -> bool {
+        self.counts().is_some_and(|counts| counts.nested_index.load(Relaxed) > 0)
     }
 
     /// Symbolic links of a folder, which are passed over too.

@@ -5,7 +5,7 @@
 
 use crate::confirm;
 use crate::existing::{self, Provenance, Settled};
-use crate::indexing;
+use crate::indexing::{self, read_ends};
 use crate::inventory::Object;
 use crate::job::{bound_path, output_path};
 use crate::place::Kind;
@@ -16,6 +16,7 @@ use crate::source::{self, Read};
 use bytes::Bytes;
 use cipherloom::{
     Error, IfExists,
+    error::IndexFault,
     internal::{Ended, Pieces, StreamEnds, Work},
 };
 use futures_util::stream::BoxStream;
@@ -56,7 +57,13 @@ pub(crate) async fn process(context: &Arc<Context>, object: &Object) -> Result<E
         Ok(None) => small(context, object, &target, &bound, &mut made).await,
         Err(error) => Err(error),
     };
-    let settled = settled.map_err(|error| context.explain_replaced(error))?;
+    let settled = match settled {
+        // A run that was killed may have re-keyed it.
+        Err(Error::Index(IndexFault::Replaced { .. })) if context.is_in_place => {
+            return context.confirm_rekeyed(object, &bound).await.map(|()| Ended::Skipped);
+        }
+        settled => settled.map_err(|error| context.explain_replaced(error))?,
+    };
     let (ended, e_tag) = match settled {
         Settled::Ended(ended) => (ended, None),
         Settled::Written { bytes, e_tag } => (Ended::Done(bytes), e_tag),
@@ -122,10 +129,11 @@ fn target(context: &Context, object: &Object) -> Result<Target, Error> {
     }
 }
 
-/// In place, what bears the new key's identifier may have been done by an earlier run.
+/// In place, what bears the new key's identifier may have been done by an earlier run; and what the index lists, whatever it bears.
 fn may_be_done(context: &Context, attributes: &object_store::Attributes) -> bool {
     let key = context.job.work.sealing().and_then(|format| format.key_id());
-    context.is_in_place && key.is_some() && Provenance::of(attributes).is_some_and(|origin| origin.key == key)
+    let has_key = || Provenance::of(attributes).is_some_and(|origin| origin.key == key);
+    context.is_in_place && key.is_some() && (context.carries() || has_key())
 }
 
 async fn small(
@@ -138,6 +146,10 @@ async fn small(
     let _share = context.share(2 * object.size).await?;
     let Read { bytes, attributes, generation } =
         source::read(&context.inventory, object, 0..object.size).await?;
+    if context.carries() {
+        // Before it is opened: one that an earlier run re-keyed is not the listed one.
+        context.compare(object, &StreamEnds::new(&bytes, &bytes, object.size))?;
+    }
     if may_be_done(context, &attributes) && confirm::opens(context, bytes.clone(), true, bound).await? {
         return Ok(Settled::Ended(Ended::Skipped));
     }
@@ -182,6 +194,10 @@ async fn large(
     bound: &[u8],
     made: &mut StreamEnds,
 ) -> Result<Settled, Error> {
+    if context.carries() {
+        let (_, ends) = read_ends(&context.inventory, object, StreamEnds::BEGIN as u64).await?;
+        context.compare(object, &ends)?;
+    }
     let mut head = Bytes::new();
     let head_len = (Pieces::head_len(&context.job.work, &head) as u64).min(object.size);
     if head_len > 0 || context.is_in_place {
@@ -207,6 +223,20 @@ async fn large(
         Work::Verify(_) => settled.map(|_| Settled::Ended(Ended::Done(pieces.plaintext_len()))),
         _ => settled,
     }
+}
+
+/// Verifies all of an object. Gives the ends of what was opened, and how many bytes of plaintext that has.
+pub(crate) async fn verify(
+    context: &Arc<Context>,
+    object: &Object,
+    bound: &[u8],
+) -> Result<(StreamEnds, u64), Error> {
+    let head = source::read_head(&context.inventory, object, &context.job.work, Bytes::new()).await?;
+    let first = head[..head.len().min(StreamEnds::BEGIN)].to_vec();
+    let pieces = begin(context, object, head, bound.to_owned()).await?;
+    let mut sink = Target::Nowhere.begin().await?;
+    let end = in_parts(context, object, &pieces, &mut sink, &mut StreamEnds::default()).await?;
+    Ok((StreamEnds::new(&first, &end, object.size), pieces.plaintext_len()))
 }
 
 /// Derives the keys of an object that begins with `head`.

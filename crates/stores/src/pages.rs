@@ -72,6 +72,8 @@ pub(crate) struct Counts {
     pub(crate) excluded: AtomicU64,
     /// Objects of a tree's index.
     pub(crate) index: AtomicU64,
+    /// Objects of the index of a tree inside, selected or not.
+    pub(crate) nested_index: AtomicU64,
     pub(crate) requests: AtomicU64,
     pub(crate) is_complete: AtomicBool,
 }
@@ -79,7 +81,7 @@ pub(crate) struct Counts {
 impl Counts {
     /// Of the first page, the request alone.
     fn begin(&self) {
-        for count in [&self.objects, &self.bytes, &self.excluded, &self.index] {
+        for count in [&self.objects, &self.bytes, &self.excluded, &self.index, &self.nested_index] {
             count.store(0, Ordering::Relaxed);
         }
         self.requests.store(1, Ordering::Relaxed);
@@ -216,6 +218,9 @@ impl Pages {
     /// Tells of an object, if it takes part.
     async fn offer(&self, meta: ObjectMeta, found: &Sender<Found>) -> Result<(), Unwanted> {
         let Some(path) = self.bucket.relative(&meta.location) else { return Ok(()) };
+        if path.split_once('/').is_some_and(|(_, below)| is_of_index(below)) {
+            self.counts.nested_index.fetch_add(1, Ordering::Relaxed);
+        }
         if !self.selection.takes(Path::new(&path)) {
             self.counts.excluded.fetch_add(1, Ordering::Relaxed);
             return Ok(());

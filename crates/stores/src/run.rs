@@ -1,6 +1,7 @@
 //! A run: the objects of a place, many in flight. Tasks send events; only the calling thread invokes the observer.
 
-use crate::indexing::{Duty, IndexRun, Noted, Notes};
+use crate::index_run::{IndexRun, Notes};
+use crate::indexing::{Duty, Noted};
 use crate::inventory::{Inventory, Object, Survey, address};
 use crate::job::{Limits, StoreJob, output_path};
 use crate::names::Names;
@@ -20,7 +21,7 @@ use futures_util::FutureExt;
 use futures_util::future::join;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
@@ -53,9 +54,9 @@ pub(crate) struct Context {
     pub(crate) duty: Option<Duty>,
     /// What the outputs of a synchronization replace.
     pub(crate) replaced: Option<Replaced>,
-    memory: Arc<Semaphore>,
-    shares: u32,
-    events: UnboundedSender<TaskEvent>,
+    pub(crate) memory: Arc<Semaphore>,
+    pub(crate) shares: u32,
+    pub(crate) events: UnboundedSender<TaskEvent>,
 }
 
 /// What tasks send to the calling thread.
@@ -173,14 +174,14 @@ impl StoreJob {
         let touched = Arc::clone(&context.touched);
         let objects = Objects { inventory, job: self };
         let tally = Tally::new(&objects, observer);
-        let mut index = IndexRun::begin(inventory, job, &tally)?;
-        context.duty = index.as_ref().map(IndexRun::duty);
-        let notes = context.notes();
+        let mut index = IndexRun::begin(inventory, job, context.is_in_place, &tally)?;
+        context.duty = index.as_ref().map(|index| index.duty(job));
+        let notes = matches!(context.duty, Some(Duty::Note));
         process_all(context, inventory, events, &tally, Object::clone, &mut index)?;
         // A source that is empty, as where its disk is not mounted, replaces no index with one that lists nothing.
         let is_empty = notes && inventory.found().0 == 0 && tally.report(0).failed == 0;
         let index = index
-            .filter(|_| !tally.is_stopped() && !is_empty)
+            .filter(|index| !is_empty && (!tally.is_stopped() || index.outlives_a_stop(job)))
             .and_then(|index| index.finish(inventory, &tally));
         if let (Some(folder), Some(first_existing), true) = (folder, first_existing, self.job.durable) {
             let folders = touched.folders();
@@ -212,14 +213,11 @@ impl StoreJob {
     ///
     /// # Errors
     /// [`Error::SameFile`], [`Error::DestinationInsideSource`], [`Error::SourceInsideDestination`]; [`Error::Chained`];
-    /// [`Error::RekeyUnauthenticated`]; [`Error::Index`] for re-keying a tree with an index; [`Error::Location`] for re-keying in place without leave to replace;
+    /// [`Error::RekeyUnauthenticated`]; [`Error::Index`] for re-keying a tree with an index that is not carried; [`Error::Location`] for re-keying in place without leave to replace;
     /// [`Error::OtherKey`] with the path of such an object; if the store cannot be reached.
     pub fn check(&self, inventory: &Inventory) -> Result<(), Error> {
-        if matches!(self.job.work, Work::Rekey { .. })
-            && let Some(pages) = &inventory.pages
-            && !pages.selection.leaves_out(Path::new(".cipherloom"))
-            && inventory.place().has_index(&Unobserved)?
-        {
+        let is_rekeyed = matches!(self.job.work, Work::Rekey { .. });
+        if is_rekeyed && !self.carries_index() && inventory.has_index(&Unobserved)? {
             return Err(IndexFault::NotCarried.into());
         }
         if self.is_in_place(inventory)? || self.job.allow_mixed_keys {
@@ -247,7 +245,9 @@ impl StoreJob {
         let job = &self.job;
         job.work.check_rekey()?;
         // What is in a bucket is found while the run goes on, and reported at its end.
-        job.work.check_reserved(inventory.passed_over())?;
+        if !self.carries_index() {
+            job.work.check_reserved(inventory.passed_over())?;
+        }
         if job.work.sealing().is_some_and(|format| format.is_chained()) {
             return Err(Error::Chained);
         }

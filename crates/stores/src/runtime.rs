@@ -37,15 +37,15 @@ pub(crate) fn joined<T>(ended: Result<Result<T, Error>, JoinError>) -> Result<T,
 }
 
 /// The threads' turns, and their buffers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Ciphers {
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
     workspaces: Arc<Mutex<Vec<Workspace>>>,
 }
 
 impl Ciphers {
     pub(crate) fn new(threads: usize) -> Ciphers {
-        Ciphers { turns: Semaphore::new(threads.max(1)), workspaces: Arc::default() }
+        Ciphers { turns: Arc::new(Semaphore::new(threads.max(1))), workspaces: Arc::default() }
     }
 
     /// Does `work` on a thread for it.

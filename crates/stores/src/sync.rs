@@ -243,11 +243,12 @@ impl Replaced {
 }
 
 impl Context {
-    /// The digest of the state of a source, in a synchronization or where a journal is written.
+    /// What the header of an object's output shows: the digest of the state of its source, in a synchronization or where a journal is
+    /// written; the stream that it takes the place of, where an index is carried.
     pub(crate) fn mark(&self, object: &Object) -> Option<[u8; 32]> {
         match &self.replaced {
             Some(replaced) => replaced.marks[object.entry? as usize],
-            None => self.version_of(object),
+            None => self.predecessor(object).or_else(|| self.version_of(object)),
         }
     }
 

@@ -60,7 +60,8 @@ pub enum IndexFault {
     /// There is a folder for an index, and no index in it.
     #[error("the tree's index was begun and not written, or was removed")]
     Unwritten,
-    /// A job re-keys a tree and would leave an index behind: that of a tree inside it, or one that goes into an object store.
+    /// A job re-keys a tree and would leave an index behind: that of a tree inside it, or one that goes from a folder into an object
+    /// store, or the other way round.
     #[error("there is an index, which this run would not carry over")]
     NotCarried,
     /// A run that was stopped or killed has re-keyed a file, and another key is the primary one now.

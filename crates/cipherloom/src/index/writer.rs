@@ -157,6 +157,12 @@ impl IndexWriter {
         self.previous.as_ref().map(|(index, _)| index)
     }
 
+    /// Whether the generation before is all under the key that seals this one.
+    pub(crate) fn follows_same_key(&self) -> bool {
+        let mut parts = self.previous.iter().flat_map(|(index, _)| &index.root().parts);
+        parts.all(|part| self.known.contains_key(&part.content))
+    }
+
     /// The journals that follow the generation before.
     ///
     /// # Errors

@@ -289,12 +289,13 @@ impl<'r> Indexing<'r> {
         }
     }
 
-    /// For comparing entries elsewhere; `None` if an index is written.
+    /// For comparing entries elsewhere; `None` if nothing is compared.
     #[must_use]
     pub fn expectations(&self) -> Option<Expectations> {
         match &self.purpose {
             Purpose::Check(checking) => Some(checking.expected.clone()),
-            Purpose::Write(_) | Purpose::Carry(_) | Purpose::Journal(_) => None,
+            Purpose::Carry(rekeying) => Some(rekeying.checking.expected.clone()),
+            Purpose::Write(_) | Purpose::Journal(_) => None,
         }
     }
 
@@ -304,7 +305,8 @@ impl<'r> Indexing<'r> {
     }
 
     /// Whether a run that was stopped writes the index of what it has done. Else it is repeated, and comes to all of that again.
-    pub(super) fn outlives_a_stop(&self) -> bool {
+    #[must_use]
+    pub fn outlives_a_stop(&self) -> bool {
         match &self.purpose {
             Purpose::Carry(rekeying) => rekeying.is_in_place,
             Purpose::Journal(_) => true,

@@ -86,10 +86,9 @@ impl Work {
     /// [`IndexFault::Reserved`], [`IndexFault::NotCarried`].
     pub fn check_reserved(&self, passed_over: PassedOver) -> Result<(), Error> {
         match self {
-            Work::Encrypt(_) | Work::Copy if passed_over.index > 0 => {
-                Err(IndexFault::Reserved { name: FOLDER }.into())
-            }
-            Work::Rekey { .. } if passed_over.index > 0 => Err(IndexFault::NotCarried.into()),
+            _ if passed_over.index == 0 => Ok(()),
+            Work::Encrypt(_) | Work::Copy => Err(IndexFault::Reserved { name: FOLDER }.into()),
+            Work::Rekey { .. } => Err(IndexFault::NotCarried.into()),
             _ => Ok(()),
         }
     }
@@ -166,6 +165,8 @@ pub struct IndexUse {
     pub selection: Selection,
     /// The object store that has the encrypted tree; `None`: it is in a folder.
     pub store: Option<Arc<dyn IndexStore>>,
+    /// With [`IndexMode::Carry`]: the object store that has the source.
+    pub source_store: Option<Arc<dyn IndexStore>>,
     /// Whether the files of the encrypted tree have names that only the index knows.
     pub hides_names: bool,
     /// Those of the source's files, if the source is such a tree ([`super::reveal`]).
@@ -187,6 +188,7 @@ impl IndexUse {
             anchor: None,
             selection: Selection::default(),
             store: None,
+            source_store: None,
             hides_names: false,
             names: HiddenNames::default(),
             releases_replaced: false,
@@ -379,11 +381,9 @@ mod tests {
 
     #[test]
     fn a_suffix_never_eats_the_whole_name() {
-        let key = Keyset::generate(Template::default()).unwrap();
-        let format = Format::tink(key, Backend::best()).unwrap();
+        let format = Format::tink(Keyset::generate(Template::default()).unwrap(), Backend::best()).unwrap();
         let job = |work| Job { suffix: ".enc".into(), ..Job::new(work, None) };
-        for opening in [Work::Decrypt(format.clone()), Work::Verify(format.clone())] {
-            let opening = job(opening);
+        for opening in [Work::Decrypt(format.clone()), Work::Verify(format.clone())].map(job) {
             for name in [".enc", "..enc", "...enc", "a.txt"] {
                 assert_eq!(opening.names_output(OsStr::new(name)), None, "{name}");
             }

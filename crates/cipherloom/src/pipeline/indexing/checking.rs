@@ -53,7 +53,7 @@ impl Expectations {
     }
 
     /// The stream that the index lists at an entry's path.
-    fn listed_stream(&self, entry: u32) -> Option<StreamIdentity> {
+    pub(super) fn listed_stream(&self, entry: u32) -> Option<StreamIdentity> {
         match self.0[entry as usize] {
             Expected::File(identity) => Some(identity),
             Expected::Nothing | Expected::Other => None,
@@ -162,11 +162,6 @@ impl Checking {
     /// All entries of the index.
     pub(super) fn entries(&self) -> Option<Entries> {
         self.index.as_ref().map(Index::entries)
-    }
-
-    /// The stream that the index lists at an entry's path.
-    pub(super) fn listed_stream(&self, entry: u32) -> Option<StreamIdentity> {
-        self.expected.listed_stream(entry)
     }
 
     /// Fails with [`Error::Index`] if this entry is another stream than the index lists.

@@ -6,21 +6,20 @@
 //! shows the key's holder which stream it has taken the place of, and where (`format/succession.rs`). So the next run tells it from
 //! any other file that the key opens.
 
-use super::checking::Checking;
+use super::checking::{Checking, Expectations};
 use super::items::bytes_of;
-use super::streams::{Found, Origin, Seen, StreamEnds, read_exactly};
+use super::streams::{Seen, StreamEnds, read_exactly};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::files::Input;
 use crate::format::{Format, Predecessor};
-use crate::index::{Anchor, FOLDER, Index, IndexKind, IndexWriter, Replacing, digest, has_index};
+use crate::index::{Anchor, FOLDER, Index, IndexKind, IndexPlace, IndexWriter, Replacing, digest, has_index};
 use crate::pipeline::in_place::is_done;
 use crate::pipeline::job::{Job, Work};
 use crate::pipeline::tally::Tally;
 use crate::pipeline::translation::{Buffers, Passage};
 use crate::report::Observer;
 use crate::tree::{Attributes, Tree};
-use std::fs::File;
 use std::path::Path;
 
 /// The index of a tree that is being re-keyed, and the one that is being written.
@@ -47,26 +46,31 @@ impl<'r> Rekeying<'r> {
             return Err(IndexFault::Unsupported("a job that re-keys").into());
         };
         let absent = || Error::from(IndexFault::Absent).at(&tree.root);
-        let anchor = index_use.anchor.as_deref();
+        let (anchor, place) = (index_use.anchor.as_deref(), index_use.place(root));
+        let is_in_store = index_use.store.is_some();
         let (mut writer, index, anchor) = if is_in_place {
             // Nothing is made where there is no index: not even the lock, which would look like the beginning of one.
-            if !has_index(root) {
+            if !(is_in_store || has_index(root)) {
                 let check = |anchor: Anchor| anchor.check(None).map_err(|error| error.at(&root.join(FOLDER)));
                 anchor.map(Anchor::read).transpose()?.map_or(Ok(()), check)?;
                 return Err(absent());
             }
             // A run that was stopped has sealed it with the new key.
-            let writer = IndexWriter::begin(root, to, b"", Replacing::Rekeyed(from), anchor)?;
+            let writer = IndexWriter::begin(place, to, b"", Replacing::Rekeyed(from), anchor)?;
+            let is_taken_over = is_in_store && !writer.follows_same_key();
+            let writer = if is_taken_over { take_over(writer)? } else { writer };
             let index = writer.previous().cloned().ok_or_else(absent)?;
             (writer, index, None)
         } else {
             let anchor = anchor.map(Anchor::read).transpose()?;
-            let index = Index::open(&*tree.root, from)?;
+            let source = index_use.source_store.as_ref();
+            let source = source.map_or(IndexPlace::Folder(&tree.root), IndexPlace::Store);
+            let index = Index::open(source, from)?;
             if let Some(anchor) = &anchor {
                 anchor.check(index.as_ref()).map_err(|error| error.at(&tree.root.join(FOLDER)))?;
             }
             let index = index.ok_or_else(absent)?;
-            let writer = IndexWriter::begin(root, to, b"", Replacing::Opened, None)?;
+            let writer = IndexWriter::begin(place, to, b"", Replacing::Opened, None)?;
             (writer.with_hidden_names(index.root().hides_names, false)?, index, anchor)
         };
         if let Some(suffix) = find_suffix(&index)? {
@@ -78,9 +82,11 @@ impl<'r> Rekeying<'r> {
 
     /// The stream that the index lists at an entry's path, with that path.
     pub(super) fn predecessor(&self, entry: u32) -> Result<Predecessor, Error> {
-        let identity = self.checking.listed_stream(entry).ok_or(IndexFault::Replaced { by: None })?;
-        let path = bytes_of(&self.tree.relative_path(self.tree.entries.get(entry)));
-        Ok(digest(&[&identity[..], &path].concat()))
+        self.checking.expected.predecessor(entry, &self.path(entry))
+    }
+
+    fn path(&self, entry: u32) -> Vec<u8> {
+        bytes_of(&self.tree.relative_path(self.tree.entries.get(entry)))
     }
 
     /// What is to be noted of an output that this run did not make; nothing if the index lists it already. Fails if it is not
@@ -97,44 +103,69 @@ impl<'r> Rekeying<'r> {
         if self.is_in_place && self.checking.compare(entry, input.file(), len).is_ok() {
             return if is_done(self.to, &input, buffers)? { Ok(None) } else { Err(Error::SourceChanged) };
         }
-        if self.checking.listed_stream(entry).is_none() {
-            return Err(IndexFault::Replaced { by: None }.into());
-        }
-        let format = self.of_successor(entry, input.file(), len)?;
-        let Some(format) = format.filter(|format| self.is_in_place || self.is_current(format.key_id()))
-        else {
-            let replaced = IndexFault::Replaced { by: None };
-            return Err(if self.is_in_place { replaced } else { IndexFault::Unproven }.into());
-        };
-        let key_id = format.key_id().ok_or(IndexFault::Unsupported("a keyset"))?;
+        let mut begin = [0; StreamEnds::BEGIN];
+        let begin = &mut begin[..len.min(StreamEnds::BEGIN as u64) as usize];
+        read_exactly(input.file(), begin, 0)?;
+        let expected = &self.checking.expected;
+        let format = expected.successor(entry, &self.path(entry), begin, self.to, self.is_in_place)?;
         // Another key may open what somebody else put behind the header.
-        let verify = Work::Verify(format);
+        let verify = Work::Verify(format.clone());
         let (passage, present) = Passage::begin(&verify, run_len, input, None, buffers)?;
         let translation = &passage.translation;
         passage.advance(0..translation.segments, buffers, present, observer)?;
         let plaintext_len = translation.plaintext_len;
-        let identity = StreamEnds::read(passage.input().file(), len)?.identity()?;
+        let ends = StreamEnds::read(passage.input().file(), len)?;
         passage.finish(self.is_in_place)?;
-        let origin = match self.is_in_place {
-            true => Origin::Made,
-            false => Origin::Found(Box::new(Found { plaintext_len, len, attributes })),
-        };
-        Ok(Some(Seen { identity, key_id, origin, version: None }))
+        Seen::rekeyed(&ends, &format, plaintext_len, Some(attributes).filter(|_| !self.is_in_place))
     }
 
     /// Whether this is the key that seals.
     pub(super) fn is_current(&self, key_id: Option<u32>) -> bool {
         key_id == self.to.key_id()
     }
+}
 
-    /// The new format with that key alone with which a run has begun this stream in the place of the one that the index lists.
-    fn of_successor(&self, entry: u32, file: &File, len: u64) -> Result<Option<Format>, Error> {
-        let predecessor = self.predecessor(entry)?;
-        let mut begin = [0; StreamEnds::BEGIN];
-        let begin = &mut begin[..len.min(StreamEnds::BEGIN as u64) as usize];
-        read_exactly(file, begin, 0)?;
-        self.to.of_successor(&predecessor, begin)
+impl Expectations {
+    /// The stream that the index lists at an entry's path, with that path: what a re-keyed stream shows that it takes the place of.
+    ///
+    /// # Errors
+    /// [`IndexFault::Replaced`] if the index lists no file there.
+    pub fn predecessor(&self, entry: u32, path: &[u8]) -> Result<Predecessor, Error> {
+        let identity = self.listed_stream(entry).ok_or(IndexFault::Replaced { by: None })?;
+        Ok(digest(&[&identity[..], path].concat()))
     }
+
+    /// The new format with that key alone with which a run has begun a stream in the place of the one that the index lists. All of
+    /// the stream was made by such a run if this opens all of it. `begin`: the stream's first [`StreamEnds::BEGIN`] bytes.
+    ///
+    /// # Errors
+    /// If nothing shows that: [`IndexFault::Replaced`], or [`IndexFault::Unproven`] of an output in another place, which must be
+    /// under the primary key.
+    pub fn successor(
+        &self,
+        entry: u32,
+        path: &[u8],
+        begin: &[u8],
+        to: &Format,
+        is_in_place: bool,
+    ) -> Result<Format, Error> {
+        let format = to.of_successor(&self.predecessor(entry, path)?, begin)?;
+        let format = format.filter(|format| is_in_place || format.key_id() == to.key_id());
+        let fault = if is_in_place { IndexFault::Replaced { by: None } } else { IndexFault::Unproven };
+        format.ok_or(fault.into())
+    }
+}
+
+/// Begins with a generation that lists all as it was, under the new key. A store has no locks: a run with another new key, which could
+/// not go on where this one ends, fails before it has re-keyed anything.
+fn take_over(mut writer: IndexWriter) -> Result<IndexWriter, Error> {
+    let Some(index) = writer.previous().cloned() else { return Ok(writer) };
+    let suffix = find_suffix(&index)?.unwrap_or_default();
+    writer.set_suffix(&suffix);
+    for entry in index.entries() {
+        writer.push(&entry?)?;
+    }
+    writer.go_on(&suffix)
 }
 
 /// What the index's first file has behind its plaintext's name. Most have the same.

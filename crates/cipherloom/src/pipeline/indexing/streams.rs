@@ -182,6 +182,27 @@ impl Seen {
         Ok((Seen { identity: ends.identity()?, key_id, origin, version: None }, plaintext_len))
     }
 
+    /// A stream that an earlier run has made in the place of another one, all of which this key opens. `attributes`: those of an
+    /// output in another place.
+    ///
+    /// # Errors
+    /// As [`StreamEnds::identity`].
+    pub fn rekeyed(
+        ends: &StreamEnds,
+        format: &Format,
+        plaintext_len: u64,
+        attributes: Option<Attributes>,
+    ) -> Result<Option<Seen>, Error> {
+        let made = Seen::made(ends, format)?;
+        Ok(made.map(|seen| match attributes {
+            None => seen,
+            Some(attributes) => {
+                let found = Found { plaintext_len, len: ends.len, attributes };
+                Seen { origin: Origin::Found(Box::new(found)), ..seen }
+            }
+        }))
+    }
+
     /// The same stream, and the ETag of the object that has it; `None` if that is not known for sure.
     #[must_use]
     pub fn in_version(self, e_tag: Option<&str>) -> Seen {

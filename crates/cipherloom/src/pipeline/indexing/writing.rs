@@ -16,7 +16,7 @@ use crate::pipeline::hidden_names::HiddenNames;
 use crate::pipeline::job::{Job, Links};
 use crate::tree::Tree;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -54,7 +54,7 @@ pub(super) fn write(
     let before = writer.previous().filter(|_| keeps || hides_names).map(Index::entries);
     let before = before.into_iter().flatten().take_while(|listed| keeps || listed.is_ok());
     let (mut before, mut missing) = (before.peekable(), 0);
-    let is_in_store = written.job.index.as_ref().is_some_and(|index| index.store.is_some());
+    let is_in_store = written.is_in_store();
     for entry in entries {
         let (entry, is_found) = entry?;
         let mut known = None;
@@ -128,7 +128,8 @@ pub(super) fn entries_of<'w>(
 }
 
 /// The entries of what was re-keyed, as the source's index lists them but for their streams; with the folders and links that were
-/// made. `source`: the entries of that index. `is_in_place`: only files, since all else is as it was.
+/// made, and in a store with the folders that the files need elsewhere. `source`: the entries of that index. `is_in_place`: only
+/// files, since all else is as it was.
 pub(super) fn rekeyed_entries<'w>(
     source: impl Iterator<Item = Result<IndexEntry, Error>> + 'w,
     items: Items<'w>,
@@ -136,11 +137,16 @@ pub(super) fn rekeyed_entries<'w>(
     written: &'w Written<'w>,
 ) -> impl Iterator<Item = NewEntry> + 'w {
     let mut items = items.peekable();
+    let needed = (written.is_in_store() && !is_in_place).then(|| written.folders_of_made());
     source.filter_map(move |listed| {
         let listed = match listed {
             Ok(listed) => listed,
             Err(error) => return Some(Err(error)),
         };
+        if let (Some(needed), true) = (&needed, is_folder(&listed)) {
+            let is_needed = path_of(&listed.path).map(|path| needed.contains(&*path));
+            return is_needed.map(|is_needed| is_needed.then_some((listed, false))).transpose();
+        }
         while items.next_if(|(_, path)| split(path) < split(&listed.path)).is_some() {}
         let (item, path) = items.next_if(|(_, path)| *path == listed.path)?;
         match item {
@@ -161,6 +167,17 @@ fn is_same_file(one: &IndexEntry, other: &IndexEntry) -> bool {
 }
 
 impl Written<'_> {
+    fn is_in_store(&self) -> bool {
+        self.job.index.as_ref().is_some_and(|index| index.store.is_some())
+    }
+
+    /// The folders that hold what the run has made or found, and those that hold them.
+    fn folders_of_made(&self) -> HashSet<&Path> {
+        let made = self.tree.entries.iter().zip(self.seen).filter(|(_, seen)| seen.get().is_some());
+        let folders: BTreeSet<u32> = made.map(|(entry, _)| entry.directory()).collect();
+        folders.iter().flat_map(|folder| self.tree.directories[*folder as usize].path.ancestors()).collect()
+    }
+
     /// Reports a file that the index lists if it is not there, and returns whether that is so.
     fn report_missing(&self, listed: &IndexEntry) -> Result<bool, Error> {
         let IndexKind::File(IndexFile { name: Some(name), .. }) = &listed.kind else { return Ok(false) };

@@ -39,6 +39,10 @@ pub fn index(_tree: &Path) -> anyhow::Result<Arc<dyn IndexStore>> {
     Err(missing())
 }
 
+pub fn has_index(found: &Found) -> anyhow::Result<bool> {
+    match *found {}
+}
+
 pub fn list_indexed_files(
     found: &Found,
     _format: &Format,

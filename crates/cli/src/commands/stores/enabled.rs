@@ -44,6 +44,11 @@ pub fn index(tree: &Path) -> anyhow::Result<Arc<dyn IndexStore>> {
     place.index().ok_or_else(not_a_folder)
 }
 
+/// Whether the tree has an index that the run would leave behind.
+pub fn has_index(found: &Found) -> anyhow::Result<bool> {
+    Ok(found.has_index(&Unobserved).map_err(|error| error.at(&found.place().address()))?)
+}
+
 /// The objects that the tree's index lists under selected names, how many it lists, and the suffix of their names.
 pub fn list_indexed_files(
     found: &Found,

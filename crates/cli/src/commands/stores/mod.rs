@@ -7,6 +7,6 @@ mod disabled;
 mod enabled;
 
 #[cfg(not(feature = "stores"))]
-pub use disabled::{Found, index, list_indexed_files, look, open, read, run, show_plan};
+pub use disabled::{Found, has_index, index, list_indexed_files, look, open, read, run, show_plan};
 #[cfg(feature = "stores")]
-pub use enabled::{Found, index, list_indexed_files, look, open, read, run, show_plan};
+pub use enabled::{Found, has_index, index, list_indexed_files, look, open, read, run, show_plan};

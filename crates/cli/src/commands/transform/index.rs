@@ -85,8 +85,12 @@ impl Run<'_> {
             let is_listed = listed.passed_over.index > 0 || tree.names_files();
             is_listed && !listed.is_single_file && has_index(&listed.root)
         };
-        let is_in_folder = matches!(self.folder, Some(Location::Path(_)));
-        if anchor.is_some() || (is_in_folder && self.source.tree().is_some_and(has_own)) {
+        let is_carried = match (&self.source, &self.folder) {
+            (Source::Tree(tree), Some(Location::Path(_))) => has_own(tree),
+            (Source::Listing(found), Some(Location::Store(_))) => stores::has_index(found)?,
+            _ => false,
+        };
+        if anchor.is_some() || is_carried {
             self.use_index(IndexMode::Carry, anchor.as_deref(), tree)?;
         } else {
             self.warn_of_index("it has an index, which will not list what this run writes");
@@ -140,6 +144,7 @@ impl Run<'_> {
             (Source::Tree(_), None | Some(Location::Path(_)), _) => true,
             // The outputs make the encrypted tree.
             (_, Some(Location::Store(_)), IndexMode::Update) => true,
+            (Source::Listing(_), Some(Location::Store(_)), IndexMode::Carry) => true,
             (Source::Tree(_), Some(Location::Store(_)), IndexMode::Sync(_)) => true,
             (Source::Tree(_), Some(Location::Store(_)), _) => false,
             (Source::Listing(_), _, IndexMode::Update | IndexMode::Carry | IndexMode::Sync(_)) => false,
