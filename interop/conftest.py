@@ -5,6 +5,7 @@ import signal
 import subprocess
 
 import pytest
+import stores
 import tool
 
 
@@ -15,6 +16,13 @@ def signals_are_heard():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for number in (signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP):
         signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="module")
+def s3(tmp_path_factory):
+    """A gateway for the tests of one file."""
+    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
+        yield store
 
 
 @pytest.fixture

@@ -5,18 +5,11 @@ import os
 
 import age_keys
 import pytest
-import stores
 import tool
 from age_keys import BATCHPASS, CHUNK, WORDS, age
 
 # The last one moves in several parts.
 SIZES = {"empty": 0, "one": 1, "deep/er/chunk": CHUNK, "deep/chunk and one.epub": CHUNK + 1, "large.bin": 21_000_000}
-
-
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
-        yield store
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,6 @@ FILES = {f"folder-{number % 4}/file-{number}": 300 + 2_000 * number for number i
 }
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
-        yield store
-
-
 @pytest.fixture
 def sealed(s3, tmp_path):
     """A bucket with a tree under `sealed/`, its plaintext and its key."""

@@ -14,12 +14,6 @@ import tool
 SIZES = {"empty": 0, "one": 1, "a book.epub": 300_000, "deep/er/chapter é": 5_000, "deep/other": 5_000, "large.bin": 8_500_000}
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
-        yield store
-
-
 @pytest.fixture
 def plain(tmp_path):
     return tool.write_tree(tmp_path / "plain", SIZES)

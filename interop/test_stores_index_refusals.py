@@ -4,9 +4,9 @@ import shutil
 
 import stores
 import tool
-from test_stores_index import SIZES, plain, proxied, s3, sealed, summary
+from test_stores_index import SIZES, plain, proxied, sealed, summary
 
-__all__ = ["plain", "s3", "sealed"]
+__all__ = ["plain", "sealed"]
 
 
 def denied(request):

@@ -7,11 +7,11 @@ import pytest
 import stores
 import tool
 from test_index import is_marked
-from test_stores_index import SIZES, plain, proxied, s3, sealed, summary
+from test_stores_index import SIZES, plain, proxied, sealed, summary
 from test_stores_stop import Stuck, is_part, stopped
 from test_stores_sync import kill_when
 
-__all__ = ["plain", "s3", "sealed"]
+__all__ = ["plain", "sealed"]
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import subprocess
 import time
 
 import pytest
-import stores
 import tool
 
 SIZES = {
@@ -18,12 +17,6 @@ SIZES = {
     "deep/100%25 & +.bin": 70,
     "large.bin": 21_000_000,
 }
-
-
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
-        yield store
 
 
 @pytest.fixture

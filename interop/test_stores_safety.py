@@ -11,12 +11,6 @@ import tool
 FILES = {"one": 1_000, "empty": 0, "letters/two": 5_000, "letters/old/three": 70_000, "large": 9_000_000}
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
-        yield store
-
-
 @pytest.fixture
 def plain(tmp_path):
     return tool.write_tree(tmp_path / "plain", FILES)

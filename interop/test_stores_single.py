@@ -10,12 +10,6 @@ import tool
 PART = 8 << 20
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
-        yield store
-
-
 def piped(s3, *arguments, content=b"", code=tool.DONE, port=None):
     command = [tool.COMMAND, *map(str, arguments)]
     done = subprocess.run(command, input=content, capture_output=True, env=s3.environment(port), timeout=600)

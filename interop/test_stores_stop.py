@@ -13,12 +13,6 @@ import tool
 FILES = {f"small-{number}": 1_000 for number in range(30)} | {"large-1": 30_000_000, "large-2": 30_000_000}
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
-        yield store
-
-
 class Stuck:
     """A rule under which some requests never come through; `seen` is set when they are of so many paths."""
 

@@ -14,12 +14,6 @@ from test_escapes import assert_harmless
 FILES = {"one": 1_000, "h/two": 5_000, "large": 9_000_000}
 
 
-@pytest.fixture(scope="module")
-def s3(tmp_path_factory):
-    with stores.S3.running(tmp_path_factory.mktemp("s3")) as store:
-        yield store
-
-
 @pytest.fixture
 def sealed(s3, tmp_path):
     """A bucket with a tree under `plain/`, encrypted under `sealed/`; the tree, and its key."""
