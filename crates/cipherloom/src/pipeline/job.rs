@@ -288,7 +288,8 @@ impl Job {
         // What is read at its ends only is one task, however large.
         let most = if self.reads_ends_only() { 4096 } else { u64::MAX };
         let sizes: Vec<u64> = tree.entries.iter().map(|entry| entry.size().min(most)).collect();
-        let names_in_turns = self.destination.as_deref().is_some_and(names_in_turns);
+        let in_one_folder = self.destination.as_deref().filter(|_| tree.directories.len() <= 2);
+        let names_in_turns = in_one_folder.is_some_and(names_in_turns);
         Plan::new(&sizes, machine, &Request { threads, names_in_turns, ..self.work.request() })
     }
 
@@ -328,10 +329,8 @@ impl Job {
     /// # Errors
     /// [`IndexFault::Reserved`].
     pub fn check_output_name(&self, name: &OsStr) -> Result<(), Error> {
-        if self.work.sealing().is_some() && is_reserved(name) {
-            return Err(IndexFault::Reserved { name: FOLDER }.into());
-        }
-        Ok(())
+        let is_refused = self.work.sealing().is_some() && is_reserved(name);
+        if is_refused { Err(IndexFault::Reserved { name: FOLDER }.into()) } else { Ok(()) }
     }
 
     /// The error for a source whose name lacks the suffix.

@@ -107,7 +107,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
         if let Some(outputs) = &outputs {
             if in_place {
                 // The folders are nobody's draft: what a stopped run replaced in them is there to stay.
-                destination::finish(folders, job, outputs, &tally);
+                destination::finish(folders, job, outputs, &tally)?;
             } else {
                 destination::close_again(folders, outputs);
             }
@@ -120,7 +120,7 @@ pub fn run(tree: &Tree, plan: &Plan, job: &Job, observer: &dyn Observer) -> Resu
     // Before the folders are closed, which may become read-only.
     let index = indexing.and_then(|indexing| indexing.finish(outputs.as_ref(), &tally));
     if let Some(outputs) = &outputs {
-        destination::finish(folders, job, outputs, &tally);
+        destination::finish(folders, job, outputs, &tally)?;
     }
     Ok(Report { links, index, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
 }

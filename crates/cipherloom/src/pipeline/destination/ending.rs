@@ -18,9 +18,18 @@ use std::path::Path;
 /// none that it did not have, but for its owner's where they were missing; or exactly its twin's, if the job preserves them.
 /// The root, which may be older than both, is left as it was. With `overwrite` folders that were there end as they were, and so
 /// do those of files with hidden names, which have no twins.
-pub(in crate::pipeline) fn finish(tree: &Tree, job: &Job, outputs: &OutputTree, tally: &Tally<'_, u32>) {
-    finish_below(tree, job, outputs, tally);
+///
+/// # Errors
+/// [`Error::Internal`] after a panic; folders that were opened for the run are closed then.
+pub(in crate::pipeline) fn finish(
+    tree: &Tree,
+    job: &Job,
+    outputs: &OutputTree,
+    tally: &Tally<'_, u32>,
+) -> Result<(), Error> {
+    finish_below(tree, job, outputs, tally)?;
     finish_root(tree, job, outputs, tally);
+    Ok(())
 }
 
 /// The same for all folders but the root.
@@ -29,20 +38,18 @@ pub(in crate::pipeline) fn finish_below(
     job: &Job,
     outputs: &OutputTree,
     tally: &Tally<'_, u32>,
-) {
-    let Some(destination) = &job.destination else { return };
+) -> Result<(), Error> {
     let threads = outputs.branches.threads();
     let start = || outputs.root.with_waypoints(threads);
     // A run that was stopped ends its folders too.
     let ended = outputs.branches.work_on_each(threads, &Unobserved, start, |branch, root| {
         branch.iter().rev().for_each(|index| finish_folder(tree, job, outputs, *index, root, tally));
     });
-    if let Err(error) = ended {
-        fail(tree, destination, Path::new(""), error, tally);
-    }
+    ended.inspect_err(|_| close_again(tree, outputs))?;
     let root = start();
     let top = outputs.branches.top().iter().rev();
     top.for_each(|index| finish_folder(tree, job, outputs, *index, &root, tally));
+    Ok(())
 }
 
 /// The same for the root, when all folders below it are finished.

@@ -198,7 +198,9 @@ impl<'s> Rounds<'s> {
             has_listed_version: &subset.has_listed_version,
             digests: &subset.digests,
         };
-        let indexing = Indexing::for_round(tree, job, root, writer, round)?;
+        let indexing = Indexing::for_round(tree, job, root, writer, round).inspect_err(|_| {
+            outputs.iter().for_each(|outputs| destination::close_again(folders, outputs));
+        })?;
         let all_ended = match (sync.destination, &plan) {
             (Destination::Store(_), _) if tree.entries.is_empty() => Ok(()),
             (Destination::Store(store), _) => store.encrypt(&subset.tree, job, &indexing, &tally),
@@ -226,7 +228,7 @@ impl<'s> Rounds<'s> {
         }
         // Before the generation that lists their attributes.
         if let Some(outputs) = outputs.filter(|_| !job.hides_outputs()) {
-            destination::finish_below(folders, job, outputs, &tally);
+            destination::finish_below(folders, job, outputs, &tally)?;
         }
         let written = indexing.list_round(outputs, &tally, edits).and_then(|writer| match is_last {
             true => writer.finish().map(|root| (None, Some(report_of(&root)))),
@@ -235,7 +237,7 @@ impl<'s> Rounds<'s> {
         // Only now, since the root may become read-only, and folders that have lists of names.
         if let Some(outputs) = outputs {
             if job.hides_outputs() {
-                destination::finish_below(folders, job, outputs, &tally);
+                destination::finish_below(folders, job, outputs, &tally)?;
             }
             destination::finish_root(folders, job, outputs, &tally);
         }
