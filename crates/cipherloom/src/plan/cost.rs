@@ -125,7 +125,7 @@ pub(super) fn estimate(
                 milliseconds(with(1)),
                 machine.calibration.thread_ns / 1000.0,
             ));
-            if request.names_in_turns && with(best.max(2)) >= serial.turns_seconds {
+            if serial_seconds / best.max(2) as f64 <= serial.turns_seconds && cores > 1 {
                 reasons.push("the destination's file system names one file at a time".to_owned());
             }
             best
@@ -191,12 +191,13 @@ mod tests {
     fn small_files_that_get_their_names_in_turns_have_one_thread() {
         let mut machine = Machine::detect(Calibration::default());
         machine.cores = NonZeroUsize::new(4).unwrap();
-        let threads = |names_in_turns, size: u64| {
-            let request = Request { names_in_turns, ..chained(0) };
-            estimate(10_000, 10_000 * size, &machine, &request, &mut Vec::new()).threads
+        let planned = |names_in_turns, size: u64| {
+            let (request, mut reasons) = (Request { names_in_turns, ..chained(0) }, Vec::new());
+            let threads = estimate(10_000, 10_000 * size, &machine, &request, &mut reasons).threads;
+            (threads, reasons.iter().any(|reason| reason.contains("names one file at a time")))
         };
-        assert_eq!((threads(true, 4096), threads(false, 4096)), (1, 4));
-        assert!(threads(true, 1 << 20) > 1);
+        assert_eq!((planned(true, 4096), planned(false, 4096)), ((1, true), (4, false)));
+        assert_eq!(planned(true, 1 << 20), (4, false));
     }
 
     #[test]

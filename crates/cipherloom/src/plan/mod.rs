@@ -101,7 +101,7 @@ pub struct Request {
     pub key_iterations: u32,
     /// The largest segment, in ciphertext bytes, that must fit into a worker's buffer.
     pub largest_segment: usize,
-    /// Whether threads wait for each other, longer than the work takes, where the outputs get their names (XFS).
+    /// Whether threads wait for each other, longer than the work takes, where the outputs get their names: in one folder on XFS.
     pub names_in_turns: bool,
 }
 

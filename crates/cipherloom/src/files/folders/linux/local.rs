@@ -41,7 +41,8 @@ pub(super) fn may_fail_at_close(kind: Option<u32>) -> bool {
 /// allocation group, in which all files of a folder are, and the others sleep.
 const XFS: u32 = 0x5846_5342;
 
-/// Whether threads wait for each other, longer than the work takes, to give outputs at or below `destination` their names.
+/// Whether threads wait for each other, longer than the work takes, to give outputs in one folder their names, at or below
+/// `destination`.
 pub(crate) fn names_in_turns(destination: &Path) -> bool {
     let found = destination.ancestors().find_map(|existing| {
         let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
