@@ -11,8 +11,7 @@ use super::entry::{
 };
 use super::folder::IndexFolder;
 use super::hidden::{HiddenName, folder_path};
-use super::sealed::{self, file_limit};
-use super::writer::seal_for_readers;
+use super::sealed::{self, file_limit, seal_for_readers};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;

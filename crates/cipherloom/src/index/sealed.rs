@@ -23,6 +23,20 @@ pub(super) fn seal(format: &Format, label: &[u8], plaintext: &mut Vec<u8>) -> Re
     encrypt_with_format(plaintext, format, label)
 }
 
+/// Seals a file of the index, unless it becomes longer than what readers take. `limit`: the most bytes of its plaintext.
+pub(super) fn seal_for_readers(
+    format: &Format,
+    label: &[u8],
+    plaintext: &mut Vec<u8>,
+    limit: usize,
+) -> Result<Vec<u8>, Error> {
+    let file = seal(format, label, plaintext)?;
+    if file.len() as u64 > file_limit(limit) {
+        return Err(IndexFault::Unsupported("a key with larger segments").into());
+    }
+    Ok(file)
+}
+
 /// Opens a file of the index.
 pub(super) fn open(format: &Format, label: &[u8], file: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
     decrypt_with_format(file, format, label).map_err(|error| match error.is_authentication() {

@@ -387,6 +387,6 @@ fn a_reader_takes_only_what_writers_write() {
 #[test]
 fn no_file_is_sealed_that_readers_find_too_long() {
     let seal =
-        |pages: usize| writer::seal_for_readers(&tink(), sealed::PART, &mut vec![1; 4096 * pages], 4096);
+        |pages: usize| sealed::seal_for_readers(&tink(), sealed::PART, &mut vec![1; 4096 * pages], 4096);
     assert!(seal(1).is_ok() && seal(3).is_err());
 }

@@ -9,7 +9,7 @@ use super::part::{PART_LIMIT, PartBuilder};
 use super::place::{IndexFiles, IndexPlace, part_path};
 use super::reader::Index;
 use super::root::{Digest, PartReference, ROOT_LIMIT, Root};
-use super::sealed::{self, digest, file_limit, seal};
+use super::sealed::{self, digest, file_limit, seal_for_readers};
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
@@ -379,20 +379,6 @@ impl End<'_> {
         parts.push(PartReference { name, len, content, key_id: self.key_id, entries });
         Ok(())
     }
-}
-
-/// Seals a file of the index, unless it becomes longer than what readers take. `limit`: the most bytes of its plaintext.
-pub(super) fn seal_for_readers(
-    format: &Format,
-    label: &[u8],
-    plaintext: &mut Vec<u8>,
-    limit: usize,
-) -> Result<Vec<u8>, Error> {
-    let file = seal(format, label, plaintext)?;
-    if file.len() as u64 > file_limit(limit) {
-        return Err(IndexFault::Unsupported("a key with larger segments").into());
-    }
-    Ok(file)
 }
 
 /// Whether an index that cannot be read for this reason may be replaced by one that is made from the files.

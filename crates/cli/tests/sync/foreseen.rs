@@ -48,6 +48,26 @@ fn what_is_in_the_way_is_foreseen() {
     }
 }
 
+#[test]
+fn what_stays_in_the_way_of_one_keeps_no_other_from_being_written() {
+    for hide in ["", " --hide-names"] {
+        let place = Place::new();
+        let sync = |more: &str| place.run(&format!("sync tree sealed --key key.json{hide}{more}"));
+        sync("").expect(0);
+        fs::remove_file(place.at("tree/three")).unwrap();
+        fs::create_dir(place.at("tree/three")).unwrap();
+        fs::write(place.at("tree/three/deeper"), "3").unwrap();
+        fs::remove_dir_all(place.at("tree/a")).unwrap();
+        fs::write(place.at("tree/a"), "a file now").unwrap();
+        let ended = sync(" --delete --exclude two").expect(3).says(&["sealed/a: ", IN_THE_WAY]);
+        let ended = ended.says(&["encrypted 1 file", "1 FAILED"]);
+        assert!(!ended.err.contains("sealed/three"), "{}", ended.err);
+        place.verify("").expect(0).says(&["2 files"]);
+        sync(" --delete").expect(0).says(&["encrypted 1 file"]);
+        place.verify("").expect(0).says(&["2 files"]);
+    }
+}
+
 /// A file system keeps nothing from being made there.
 #[test]
 fn what_somebody_has_removed_is_not_in_the_way() {

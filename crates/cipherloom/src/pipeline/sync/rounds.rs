@@ -74,12 +74,12 @@ impl<'s> Rounds<'s> {
 
     fn run(&mut self, comparison: Comparison, mut writer: IndexWriter) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
-        let Comparison { due, folders, mut links, renames, modes, gone, obstacles, learned, .. } = comparison;
+        let Comparison { due, folders, mut links, renames, modes, gone, mut obstacles, learned, .. } =
+            comparison;
         let path_of_folder = |folder: u32| bytes_of(&tree.directories[folder as usize].path);
         // A store has none.
         let folders = folders.into_iter().filter(|_| self.sync.store().is_none());
         let mut blocked_folders: Vec<Vec<u8>> = folders.map(path_of_folder).collect();
-        blocked_folders.retain(|path| obstacles.prevent(path));
         let mut holds = comparison.holds_excluded;
         let deletes = self.sync.deletes();
         let (in_the_way, gone): (Vec<Gone>, Vec<Gone>) =
@@ -108,7 +108,6 @@ impl<'s> Rounds<'s> {
         let mut first = Some((renames, modes));
         let mut in_the_way = Some(in_the_way);
         let mut last = Some(gone);
-        let mut is_free = false;
         let relist = |kept: Kept| {
             let path = kept.path.clone();
             self.sync.relist(kept, path)
@@ -117,19 +116,24 @@ impl<'s> Rounds<'s> {
         while let Some((due, is_blocked)) = rounds.pop_front() {
             let is_last = rounds.is_empty();
             let mut edits = Edits { entries: std::mem::take(&mut learned), ..Edits::default() };
-            if let Some(in_the_way) = in_the_way.take_if(|_| is_blocked) {
-                let count = in_the_way.len();
+            // Not while the listed ones are gone.
+            let digests = self.sync.digest_due(due)?;
+            if let Some(in_the_way) = in_the_way.take_if(|_| is_blocked && !self.sync.observer.is_stopped()) {
                 self.remove(in_the_way, &mut holds, &mut edits, 0);
-                is_free = deletes && edits.dropped.len() == count;
+                edits.dropped.iter().for_each(|path| obstacles.release(path));
             }
-            let is_prevented = |path: &[u8]| is_blocked && !is_free && obstacles.prevent(path);
-            let (prevented, due): (Vec<Due>, Vec<Due>) =
-                due.iter().copied().partition(|due| is_prevented(&output_path(tree, job, due.entry)));
+            let is_prevented = |path: &[u8]| is_blocked && obstacles.prevent(path);
+            let (prevented, due): (Vec<_>, Vec<_>) = due
+                .iter()
+                .copied()
+                .zip(digests)
+                .partition(|(due, _)| is_prevented(&output_path(tree, job, due.entry)));
+            let (due, digests): (Vec<Due>, Vec<_>) = due.into_iter().unzip();
             // What a stop has left there is not at fault.
-            if is_blocked && !is_free && !self.sync.observer.is_stopped() {
+            if is_blocked && !self.sync.observer.is_stopped() {
                 let fail = |path: Vec<u8>| self.sync.fail(&path, &IndexFault::InTheWay.into());
-                prevented.iter().for_each(|due| fail(output_path(tree, job, due.entry)));
-                blocked_folders.drain(..).for_each(fail);
+                prevented.iter().for_each(|(due, _)| fail(output_path(tree, job, due.entry)));
+                blocked_folders.drain(..).filter(|path| is_prevented(path)).for_each(fail);
                 links
                     .extract_if(.., |(link, _)| is_prevented(&self.sync.link_path(*link)))
                     .for_each(|(link, _)| fail(self.sync.link_path(link)));
@@ -141,7 +145,6 @@ impl<'s> Rounds<'s> {
                 false => Vec::new(),
             };
             touched.retain(|folder| !is_prevented(&path_of_folder(*folder)));
-            let digests = self.sync.digest_due(&due)?;
             let subset = Subset::of(self.sync, &self.folders, &due, links, &touched, digests);
             let last = last.take_if(|_| is_last).map(|gone| Last { gone, holds: std::mem::take(&mut holds) });
             match self.round(&subset, writer, first.take().unwrap_or_default(), edits, last)? {

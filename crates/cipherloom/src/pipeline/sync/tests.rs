@@ -100,6 +100,31 @@ fn a_file_that_changes_meanwhile_keeps_its_entry() {
     assert_eq!(sync(folder.path(), &keyset, &Unobserved).sync.unwrap().changed, 1);
 }
 
+/// It may take long, and nothing else has the content meanwhile.
+#[test]
+fn what_is_in_the_way_stays_while_content_is_compared() {
+    struct CountChecks<'c>(&'c Path, AtomicU64);
+    impl Observer for CountChecks<'_> {
+        fn is_stopped(&self) -> bool {
+            self.1.fetch_add(u64::from(self.0.is_file()), Ordering::Relaxed);
+            false
+        }
+    }
+    let (folder, keyset) = trees();
+    sync(folder.path(), &keyset, &Unobserved);
+    let path = folder.path().join("source/1/9");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    // Each piece that is read asks whether the run is stopped.
+    fs::File::create(path.join("large")).unwrap().set_len(100 * (256 << 10)).unwrap();
+    let sealed = folder.path().join("sealed/1/9");
+    let checks = CountChecks(&sealed, AtomicU64::default());
+    let job = crate::encrypt(folder.path().join("source"), folder.path().join("sealed")).key(&keyset);
+    let report = job.sync(true).delete(true).checksum(true).run_with(&checks).unwrap();
+    assert_eq!((report.failed, report.sync.unwrap().removed), (0, 1), "{report:?}");
+    assert!(sealed.is_dir() && checks.1.into_inner() >= 100);
+}
+
 /// A file that is edited in the same second, to the same length, would have the same mark.
 #[cfg(unix)]
 #[test]
