@@ -211,6 +211,39 @@ def test_after_a_kill_an_object_is_not_believed_because_it_opens(s3, tmp_path, s
     s3.run("verify", place, "--key", new)
 
 
+def test_a_store_cannot_have_another_object_listed_for_the_marked_one(s3, tmp_path, sealed, plain, key, new, rekey):
+    place, folder = sealed
+    kill_when(s3, is_last_root, *rekey)
+    rekeyed = folder / "large.bin"
+    tool.run("encrypt", plain / "large.bin", tmp_path / "large.bin", "--key", new)
+    other = (tmp_path / "large.bin").read_bytes()
+    assert len(other) == rekeyed.stat().st_size
+
+    def answers_from_other_after(requests):
+        asked = []
+
+        def answer(handler, forward):
+            asked.append(handler.headers["Range"])
+            is_other = len(asked) > requests
+            start, end = map(int, handler.headers["Range"].removeprefix("bytes=").split("-"))
+            status, headers, body = forward()
+            handler.answer(status, other[start : end + 1] if is_other else body, headers)
+
+        return asked, lambda request: answer if request.method == "GET" and request.path.endswith("large.bin") else None
+
+    requests = 0
+    while True:
+        asked, rule = answers_from_other_after(requests)
+        done, _ = proxied(s3, rule, *rekey, code=None)
+        if done.returncode == tool.DONE:
+            break
+        assert f"{place}/large.bin: " in tool.message(done)
+        requests += 1
+    # All was believed only when nothing came from the other object.
+    assert requests == len(asked) > 3
+    assert files(index_reader.read(folder, new)[1])["large.bin"]["identity"] == index_reader.identity(rekeyed)
+
+
 def test_an_object_that_changes_meanwhile_is_not_replaced(s3, tmp_path, sealed, plain, key, new, rekey):
     place, folder = sealed
 
@@ -299,6 +332,10 @@ def test_what_cannot_be_carried_is_refused(s3, tmp_path, sealed, plain, key, new
     # A tree inside has an index of its own.
     s3.run("encrypt", plain, f"{place}/deep/inside", "--key", key, "--index")
     for flags in ([], ["--include", "one"]):
-        assert refused in tool.message(s3.run(*rekey, *flags, code=tool.USAGE))
+        for dry in ([], ["--dry-run"]):
+            assert refused in tool.message(s3.run(*rekey, *flags, *dry, code=tool.USAGE))
+    inside = tool.read_tree(folder / "deep/inside")
+    s3.run(*rekey, "--exclude", "deep/inside", "--dry-run")
+    assert tool.read_tree(folder / "deep/inside") == inside
     shutil.rmtree(folder / "deep/inside")
     assert tool.read_tree(folder) == before

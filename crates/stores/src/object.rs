@@ -225,13 +225,15 @@ async fn large(
     }
 }
 
-/// Verifies all of an object. Gives the ends of what was opened, and how many bytes of plaintext that has.
+/// Verifies all of an object that begins with `begun`, which is not asked for again: a store may answer each request from another
+/// object. Gives the ends of what was opened, and how many bytes of plaintext that has.
 pub(crate) async fn verify(
     context: &Arc<Context>,
     object: &Object,
+    begun: Bytes,
     bound: &[u8],
 ) -> Result<(StreamEnds, u64), Error> {
-    let head = source::read_head(&context.inventory, object, &context.job.work, Bytes::new()).await?;
+    let head = source::read_head(&context.inventory, object, &context.job.work, begun).await?;
     let first = head[..head.len().min(StreamEnds::BEGIN)].to_vec();
     let pieces = begin(context, object, head, bound.to_owned()).await?;
     let mut sink = Target::Nowhere.begin().await?;

@@ -218,7 +218,9 @@ impl Pages {
     /// Tells of an object, if it takes part.
     async fn offer(&self, meta: ObjectMeta, found: &Sender<Found>) -> Result<(), Unwanted> {
         let Some(path) = self.bucket.relative(&meta.location) else { return Ok(()) };
-        if path.split_once('/').is_some_and(|(_, below)| is_of_index(below)) {
+        let is_left_out =
+            || Path::new(&path).ancestors().skip(1).any(|folder| self.selection.leaves_out(folder));
+        if path.split_once('/').is_some_and(|(_, below)| is_of_index(below)) && !is_left_out() {
             self.counts.nested_index.fetch_add(1, Ordering::Relaxed);
         }
         if !self.selection.takes(Path::new(&path)) {

@@ -77,7 +77,7 @@ impl Context {
         let format = expected.successor(entry, path, &begin, to, self.is_in_place)?;
         // Another key may open what somebody else put behind the header.
         let verifying = self.verifying(outputs, &format);
-        let (ends, plaintext_len) = verify(&verifying, output, bound).await?;
+        let (ends, plaintext_len) = verify(&verifying, output, begin, bound).await?;
         let attributes = (!self.is_in_place).then(|| Attributes::of_object(false)).transpose()?;
         if let Some(seen) = Seen::rekeyed(&ends, &format, plaintext_len, attributes)? {
             let seen = seen.in_version(output.e_tag.as_deref());
