@@ -218,9 +218,8 @@ impl Pages {
     /// Tells of an object, if it takes part.
     async fn offer(&self, meta: ObjectMeta, found: &Sender<Found>) -> Result<(), Unwanted> {
         let Some(path) = self.bucket.relative(&meta.location) else { return Ok(()) };
-        let is_left_out =
-            || Path::new(&path).ancestors().skip(1).any(|folder| self.selection.leaves_out(folder));
-        if path.split_once('/').is_some_and(|(_, below)| is_of_index(below)) && !is_left_out() {
+        let is_nested = path.split_once('/').is_some_and(|(_, below)| is_of_index(below));
+        if is_nested && !self.selection.leaves_out_above(Path::new(&path)) {
             self.counts.nested_index.fetch_add(1, Ordering::Relaxed);
         }
         if !self.selection.takes(Path::new(&path)) {

@@ -205,7 +205,6 @@ impl StoreJob {
         let objects = Objects { inventory, job: self };
         let tally = Tally::new(&objects, observer);
         let survey = process_all(context, inventory, events, &tally, Object::clone, &mut None)?;
-        // The listing is complete.
         if self.carries_index() && inventory.has_nested_index() {
             return Err(IndexFault::NotCarried.into());
         }

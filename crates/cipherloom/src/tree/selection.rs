@@ -41,9 +41,13 @@ impl Selection {
     /// Whether the file at this path takes part, and no folder above it is left out.
     #[must_use]
     pub fn takes(&self, relative: &Path) -> bool {
-        self.takes_everything()
-            || (self.takes_file(relative)
-                && !relative.ancestors().skip(1).any(|folder| self.leaves_out(folder)))
+        self.takes_everything() || (self.takes_file(relative) && !self.leaves_out_above(relative))
+    }
+
+    /// Whether a folder above what has this path is left out.
+    #[must_use]
+    pub fn leaves_out_above(&self, relative: &Path) -> bool {
+        relative.ancestors().skip(1).any(|folder| self.leaves_out(folder))
     }
 
     pub(super) fn takes_file(&self, relative: &Path) -> bool {

@@ -18,17 +18,22 @@ fn told(ended: &Ended) -> (Vec<String>, Vec<(String, u64)>) {
     (failed, counts.collect())
 }
 
+/// A file of the source becomes a folder, and a folder a file.
+fn exchange_kinds(place: &Place) {
+    fs::remove_file(place.at("tree/three")).unwrap();
+    fs::create_dir(place.at("tree/three")).unwrap();
+    fs::write(place.at("tree/three/deeper"), "3").unwrap();
+    fs::remove_dir_all(place.at("tree/a")).unwrap();
+    fs::write(place.at("tree/a"), "a file now").unwrap();
+}
+
 #[test]
 fn what_is_in_the_way_is_foreseen() {
     for hide in ["", " --hide-names"] {
         let place = Place::new();
         let sync = |more: &str| place.run(&format!("sync tree sealed --key key.json{hide}{more}"));
         sync("").expect(0);
-        fs::remove_file(place.at("tree/three")).unwrap();
-        fs::create_dir(place.at("tree/three")).unwrap();
-        fs::write(place.at("tree/three/deeper"), "3").unwrap();
-        fs::remove_dir_all(place.at("tree/a")).unwrap();
-        fs::write(place.at("tree/a"), "a file now").unwrap();
+        exchange_kinds(&place);
         fs::write(place.at("tree/four"), "4").unwrap();
         let foreseen = sync(" --dry-run --json").expect(3);
         for name in ["a", "three", "three/deeper"] {
@@ -54,11 +59,7 @@ fn what_stays_in_the_way_of_one_keeps_no_other_from_being_written() {
         let place = Place::new();
         let sync = |more: &str| place.run(&format!("sync tree sealed --key key.json{hide}{more}"));
         sync("").expect(0);
-        fs::remove_file(place.at("tree/three")).unwrap();
-        fs::create_dir(place.at("tree/three")).unwrap();
-        fs::write(place.at("tree/three/deeper"), "3").unwrap();
-        fs::remove_dir_all(place.at("tree/a")).unwrap();
-        fs::write(place.at("tree/a"), "a file now").unwrap();
+        exchange_kinds(&place);
         let ended = sync(" --delete --exclude two").expect(3).says(&["sealed/a: ", IN_THE_WAY]);
         let ended = ended.says(&["encrypted 1 file", "1 FAILED"]);
         assert!(!ended.err.contains("sealed/three"), "{}", ended.err);
