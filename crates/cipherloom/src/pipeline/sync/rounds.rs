@@ -85,8 +85,11 @@ impl<'s> Rounds<'s> {
         let (in_the_way, gone): (Vec<Gone>, Vec<Gone>) =
             gone.into_iter().filter(|_| deletes).partition(|gone| gone.is_in_the_way);
         // They come last, so that what is in their way stays until all else is encrypted or renamed.
-        let (blocked, free): (Vec<Due>, Vec<Due>) =
-            due.into_iter().partition(|due| obstacles.block(&output_path(tree, job, due.entry)));
+        let (blocked, free) = match obstacles.is_empty() {
+            // Most runs have none, and need no paths for it.
+            true => (Vec::new(), due),
+            false => due.into_iter().partition(|due| obstacles.block(&output_path(tree, job, due.entry))),
+        };
         let mut rounds: VecDeque<(&[Due], bool)> = cut(tree, &free).map(|due| (due, false)).collect();
         rounds.extend(cut(tree, &blocked).map(|due| (due, true)));
         match rounds.back() {
@@ -127,7 +130,7 @@ impl<'s> Rounds<'s> {
                 .iter()
                 .copied()
                 .zip(digests)
-                .partition(|(due, _)| is_prevented(&output_path(tree, job, due.entry)));
+                .partition(|(due, _)| is_blocked && is_prevented(&output_path(tree, job, due.entry)));
             let (due, digests): (Vec<Due>, Vec<_>) = due.into_iter().unzip();
             // What a stop has left there is not at fault.
             if is_blocked && !self.sync.observer.is_stopped() {
