@@ -1,8 +1,8 @@
 //! What a run does with the index of the encrypted tree: workers note which streams they made or found, and the run's end writes
 //! the index or reports how the tree differs from it.
 //!
-//! A stream is known by its header and its last bytes, which are read back from the file that was just written or read. A file
-//! that this run did not write goes into an index only if a key opens its first segment.
+//! A stream is known by its header and its last bytes. A file that this run did not write goes into an index only if a key opens
+//! its first segment.
 
 mod checking;
 mod ending;
@@ -148,10 +148,10 @@ impl<'r> Indexing<'r> {
     }
 
     /// Which stream an output is that this run has written, before it gets its name; `None` if nobody asks.
-    pub(super) fn see(&self, file: &File, len: u64) -> Result<Option<Seen>, Error> {
+    pub(super) fn see(&self, ends: &StreamEnds) -> Result<Option<Seen>, Error> {
         match (&self.purpose, self.job.work.sealing()) {
             (Purpose::Write(_) | Purpose::Carry(_) | Purpose::Journal(_), Some(format)) => {
-                Seen::made(&StreamEnds::read(file, len)?, format)
+                Seen::made(ends, format)
             }
             _ => Ok(None),
         }

@@ -4,6 +4,7 @@
 //! writes them, and fills the places of entries that have ended from the queue, as long as it has no more than its share
 //! of what is left: a worker without chains would be a core without work.
 
+use super::indexing::StreamEnds;
 use super::tally::Ended;
 use super::worker::{Run, Worker};
 use crate::Error;
@@ -216,6 +217,6 @@ fn end(worker: &mut Worker<'_>, slot: &mut Option<Lane>, result: Result<(), Erro
     let ended = result
         .and_then(|()| input.check_unchanged(false))
         .and_then(|()| worker.name_output(entry))
-        .and_then(|()| worker.commit_output(entry, output, written));
+        .and_then(|()| worker.commit_output(entry, output, &StreamEnds::new(&[], &[], written)));
     worker.run.tally.end_entry(entry, ended);
 }

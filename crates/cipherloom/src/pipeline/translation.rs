@@ -14,8 +14,10 @@
 
 mod rekeying;
 
+use super::indexing::StreamEnds;
 use super::job::Work;
 use crate::Error;
+use crate::engine::lock;
 use crate::files::{Input, Output};
 use crate::format::{LastSegment, Layout, Predecessor, Stream};
 use crate::plan::{Operation, RUN_LEN};
@@ -24,6 +26,7 @@ use crate::segments::{self, Buffer, Run, Sealing, offset_in};
 use rekeying::Window;
 use std::ffi::OsString;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Where no cipher is involved, a segment is just what one read moves.
 const PLAIN: Layout = Layout {
@@ -244,6 +247,8 @@ pub(super) struct Passage {
     pub(super) translation: Translation,
     input: Input,
     output: Option<Output>,
+    /// Of the output, as far as it is written.
+    ends: Mutex<StreamEnds>,
 }
 
 impl Ends for Passage {
@@ -253,7 +258,9 @@ impl Ends for Passage {
 
     fn write(&self, bytes: &[u8], offset: u64) -> Result<(), Error> {
         let output = self.output.as_ref().expect("an operation that writes");
-        output.write(bytes, offset).map_err(Error::of_destination)
+        output.write(bytes, offset).map_err(Error::of_destination)?;
+        lock(&self.ends).add_at(bytes, offset);
+        Ok(())
     }
 }
 
@@ -290,7 +297,7 @@ impl Passage {
         let scratch = if scratch_len > 0 { buffers.second.first(scratch_len)? } else { &mut [] };
         let (bound, predecessor) = (&buffers.associated_data, buffers.predecessor.as_ref());
         let translation = Translation::begin(work, run_len, input.len(), bound, predecessor, head, scratch)?;
-        Ok((Passage { translation, input, output }, present))
+        Ok((Passage { translation, input, output, ends: Mutex::default() }, present))
     }
 
     /// Translates the segments in `range`: [`Translation::advance`] between this entry's files.
@@ -309,14 +316,15 @@ impl Passage {
         &self.input
     }
 
-    /// Checks that the source is still what was listed, and hands out the complete output. `replaces`: it takes the
-    /// source's place, and its owner with it where the system allows that.
-    pub(super) fn finish(self, replaces: bool) -> Result<Option<Output>, Error> {
+    /// Checks that the source is still what was listed, and hands out the complete output with its stream's ends. `replaces`: it
+    /// takes the source's place, and its owner with it where the system allows that.
+    pub(super) fn finish(self, replaces: bool) -> Result<Option<(Output, StreamEnds)>, Error> {
         self.input.check_unchanged(replaces)?;
         if let Some(output) = self.output.as_ref().filter(|_| replaces) {
             output.take_owner_of(self.input.file())?;
         }
-        Ok(self.output)
+        let ends = self.ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(self.output.map(|output| (output, ends)))
     }
 }
 

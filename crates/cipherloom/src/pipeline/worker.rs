@@ -4,7 +4,7 @@
 use super::collisions::Collisions;
 use super::commit::Naming;
 use super::in_place::is_done;
-use super::indexing::Indexing;
+use super::indexing::{Indexing, StreamEnds};
 use super::job::{Job, Work};
 use super::queue::{Ending, Queue};
 use super::tally::{Ended, Entries, Tally};
@@ -265,14 +265,19 @@ impl<'r> Worker<'r> {
             }
         }
         let ended = match passage.finish(self.run.in_place)? {
-            Some(output) => self.commit_output(index, output, written)?,
+            Some((output, ends)) => self.commit_output(index, output, &ends)?,
             None => Ended::Done(written),
         };
         compared.map(|()| ended)
     }
 
     /// Gives an output its name, which is in `buffers.name`. Another run may have made it meanwhile.
-    pub(super) fn commit_output(&mut self, index: u32, output: Output, written: u64) -> Result<Ended, Error> {
+    pub(super) fn commit_output(
+        &mut self,
+        index: u32,
+        output: Output,
+        ends: &StreamEnds,
+    ) -> Result<Ended, Error> {
         let run @ Run { job, collisions, .. } = self.run;
         let entry = self.entry(index);
         let (hidden, attributes) = (self.hidden(index), entry.attributes());
@@ -285,7 +290,7 @@ impl<'r> Worker<'r> {
             check_collisions(run, index, hidden, folder)
         };
         let naming = Naming { name, may_replace: &may_replace };
-        let seen = self.run.indexing.map(|indexing| indexing.see(output.file(), written)).transpose()?;
+        let seen = self.run.indexing.map(|indexing| indexing.see(ends)).transpose()?;
         // Before the name is there: who finds it taken looks here next.
         let being_named = collisions.use_name(index);
         let named = output.commit(folder, naming, &attributes, &mut self.granted, job);
@@ -298,7 +303,7 @@ impl<'r> Worker<'r> {
                 if let (Some(indexing), Some(seen)) = (self.run.indexing, seen) {
                     indexing.add(index, seen);
                 }
-                Ok(Ended::Done(written))
+                Ok(Ended::Done(ends.len()))
             }
             Err(Error::OutputExists) => {
                 check_collisions(run, index, hidden, folder)?;

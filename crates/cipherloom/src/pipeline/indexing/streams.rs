@@ -74,6 +74,23 @@ impl StreamEnds {
         self.len += bytes.len() as u64;
     }
 
+    /// Takes bytes of a stream that are at `offset`. They may come in any order; those at either end include all of that end.
+    pub(in crate::pipeline) fn add_at(&mut self, bytes: &[u8], offset: u64) {
+        let len = offset + bytes.len() as u64;
+        let written = StreamEnds::new(bytes, bytes, len);
+        if offset == 0 {
+            self.begin = written.begin;
+        }
+        if len >= self.len {
+            (self.end, self.len) = (written.end, len);
+        }
+    }
+
+    /// How many bytes the stream has.
+    pub(in crate::pipeline) fn len(&self) -> u64 {
+        self.len
+    }
+
     /// The ends of a file that must have `len` bytes. A file of another length fails.
     pub(in crate::pipeline) fn read(file: &File, len: u64) -> Result<StreamEnds, Error> {
         // One byte more than there should be is asked for, which shows growth.
