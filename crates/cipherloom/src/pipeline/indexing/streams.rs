@@ -293,6 +293,17 @@ mod tests {
                     stream.chunks(cut).for_each(|piece| ends.add(piece));
                     assert_eq!(ends.identity().unwrap(), expected[..16], "{header} {len} {cut}");
                 }
+                // Parts are whole segments with their tags, and any thread may be the first to write.
+                for cut in [40, 100, 1000].map(|cut: usize| if len < cut + 16 { len } else { cut }) {
+                    let (first, last) = stream.split_at(cut);
+                    for parts in [[(first, 0), (last, cut)], [(last, cut), (first, 0)]] {
+                        let mut ends = StreamEnds::default();
+                        let parts = parts.iter().filter(|(part, _)| !part.is_empty());
+                        parts.for_each(|(part, offset)| ends.add_at(part, *offset as u64));
+                        assert_eq!(ends.identity().unwrap(), expected[..16], "{header} {len} {cut}");
+                        assert_eq!(ends.len(), len as u64);
+                    }
+                }
             }
         }
         assert!(matches!(StreamEnds::new(&[24; 20], &[24; 16], 20).identity(), Err(Error::SourceShrank)));
