@@ -25,6 +25,8 @@ use std::path::Path;
 /// The index of a tree that is being re-keyed, and the one that is being written.
 pub(super) struct Rekeying<'r> {
     tree: &'r Tree,
+    /// What the files are under.
+    from: &'r Format,
     /// What seals.
     to: &'r Format,
     pub(super) checking: Checking,
@@ -58,7 +60,7 @@ impl<'r> Rekeying<'r> {
             // A run that was stopped has sealed it with the new key.
             let writer = IndexWriter::begin(place, to, b"", Replacing::Rekeyed(from), anchor)?;
             let is_taken_over = is_in_store && !writer.follows_same_key();
-            let writer = if is_taken_over { take_over(writer, tally)? } else { writer };
+            let writer = if is_taken_over { take_over(writer, root, [from, to], tally)? } else { writer };
             let index = writer.previous().cloned().ok_or_else(absent)?;
             (writer, index, None)
         } else {
@@ -77,7 +79,7 @@ impl<'r> Rekeying<'r> {
             writer.set_suffix(&suffix);
         }
         let checking = Checking::compared(index, tree, job, index_use, anchor, tally)?;
-        Ok(Rekeying { tree, to, checking, writer, is_in_place })
+        Ok(Rekeying { tree, from, to, checking, writer, is_in_place })
     }
 
     /// The stream that the index lists at an entry's path, with that path.
@@ -107,7 +109,8 @@ impl<'r> Rekeying<'r> {
         let begin = &mut begin[..len.min(StreamEnds::BEGIN as u64) as usize];
         read_exactly(input.file(), begin, 0)?;
         let expected = &self.checking.expected;
-        let format = expected.successor(entry, &self.path(entry), begin, self.to, self.is_in_place)?;
+        let format =
+            expected.successor(entry, &self.path(entry), begin, [self.from, self.to], self.is_in_place)?;
         // Another key may open what somebody else put behind the header.
         let verify = Work::Verify(format.clone());
         let (passage, present) = Passage::begin(&verify, run_len, input, None, buffers)?;
@@ -140,19 +143,25 @@ impl Expectations {
     ///
     /// # Errors
     /// If nothing shows that: [`IndexFault::Replaced`], or [`IndexFault::Unproven`] of an output in another place, which must be
-    /// under the primary key.
+    /// under the primary key; [`IndexFault::RekeyingUnfinished`] if a run to the keys that it is to be re-keyed from has begun it.
     pub fn successor(
         &self,
         entry: u32,
         path: &[u8],
         begin: &[u8],
-        to: &Format,
+        [from, to]: [&Format; 2],
         is_in_place: bool,
     ) -> Result<Format, Error> {
-        let format = to.of_successor(&self.predecessor(entry, path)?, begin)?;
-        let format = format.filter(|format| is_in_place || format.key_id() == to.key_id());
-        let fault = if is_in_place { IndexFault::Replaced { by: None } } else { IndexFault::Unproven };
-        format.ok_or(fault.into())
+        let predecessor = self.predecessor(entry, path)?;
+        let format = to.of_successor(&predecessor, begin)?;
+        match format.filter(|format| is_in_place || format.key_id() == to.key_id()) {
+            Some(format) => Ok(format),
+            None if !is_in_place => Err(IndexFault::Unproven.into()),
+            None if from.of_successor(&predecessor, begin)?.is_some() => {
+                Err(IndexFault::RekeyingUnfinished.into())
+            }
+            None => Err(IndexFault::Replaced { by: None }.into()),
+        }
     }
 }
 
@@ -160,8 +169,14 @@ impl Expectations {
 /// not go on where this one ends, fails before it has re-keyed anything.
 ///
 /// # Errors
-/// [`Error::Stopped`], as long as the index is in force as it was.
-fn take_over<K: Send>(mut writer: IndexWriter, tally: &Tally<'_, K>) -> Result<IndexWriter, Error> {
+/// [`Error::Stopped`]; [`IndexFault::RekeyingUnfinished`] if the index lists files that neither key is for: it was taken over by an
+/// earlier run, whose marks only its own keys show. The index is in force as it was then.
+fn take_over<K: Send>(
+    mut writer: IndexWriter,
+    root: &Path,
+    keys: [&Format; 2],
+    tally: &Tally<'_, K>,
+) -> Result<IndexWriter, Error> {
     let Some(index) = writer.previous().cloned() else { return Ok(writer) };
     let suffix = find_suffix(&index)?.unwrap_or_default();
     writer.set_suffix(&suffix);
@@ -169,7 +184,13 @@ fn take_over<K: Send>(mut writer: IndexWriter, tally: &Tally<'_, K>) -> Result<I
         if tally.is_stopped() {
             return Err(Error::Stopped);
         }
-        writer.push(&entry?)?;
+        let entry = entry?;
+        if let IndexKind::File(file) = &entry.kind
+            && !keys.iter().any(|format| format.has_key(file.key_id))
+        {
+            return Err(Error::from(IndexFault::RekeyingUnfinished).at(&root.join(FOLDER)));
+        }
+        writer.push(&entry)?;
     }
     writer.go_on(&suffix)
 }
