@@ -289,6 +289,55 @@ def test_of_two_runs_with_other_keys_one_fails_before_it_rekeys_anything(s3, tmp
     s3.run("verify", place, "--key", third)
 
 
+UNFINISHED = "an earlier run has re-keyed only part of the tree"
+
+
+def is_put_of_one(request):
+    return request.method == "PUT" and request.path.endswith("/one")
+
+
+def test_a_third_key_is_refused_until_the_run_before_has_ended(s3, tmp_path, sealed, plain, key, new, rekey):
+    place, folder = sealed
+    _, before = index_reader.read(folder, key)
+    third = tool.keygen(tmp_path / "third.json")
+    kill_when(s3, is_put_of_one, *rekey, "--in-flight", "1")
+    killed = tool.read_tree(folder)
+    on = ["rekey", place, place, "--key", new, "--to", third, "--if-exists", "overwrite"]
+    said = tool.message(s3.run(*on, code=tool.FAILED))
+    assert f"{place}/.cipherloom: {UNFINISHED}" in said and "repeat that run first" in said
+    assert tool.read_tree(folder) == killed
+    s3.run(*rekey)
+    check(s3, place, folder, new, before, plain, tmp_path)
+    s3.run(*on)
+    s3.run("verify", place, "--key", third)
+
+
+@pytest.mark.parametrize("back", [True, False])
+def test_objects_of_a_run_that_has_not_ended_are_reported_as_that(s3, tmp_path, sealed, plain, key, new, back):
+    """Back to the key before, or on to a third one where the others are in one keyset."""
+    place, folder = sealed
+    _, before = index_reader.read(folder, key)
+    if not back:
+        shutil.copy(key, new)
+        tool.run("keys", "add", new)
+        tool.run("keys", "promote", new, str(max(set(index_reader.keys(new)) - set(index_reader.keys(key)))))
+    third = key if back else tool.keygen(tmp_path / "third.json")
+    rekey = ["rekey", place, place, "--key", key, "--to", new, "--if-exists", "overwrite"]
+    kill_when(s3, is_put_of_one, *rekey, "--in-flight", "1")
+    rekeyed = [name for name, entry in files(before).items() if entry["identity"] != index_reader.identity(folder / name)]
+    assert rekeyed
+    on = ["rekey", place, place, "--key", new, "--to", third, "--if-exists", "overwrite"]
+    said = tool.message(s3.run(*on, code=tool.PARTIAL))
+    assert all(f"{place}/{name}: {UNFINISHED}" in said for name in rekeyed) and "replaced" not in said
+    # As the hint says.
+    if not back:
+        s3.run("rekey", place, place, "--key", third, "--to", new, "--if-exists", "overwrite", code=None)
+    s3.run(*rekey)
+    s3.run("verify", place, "--key", new)
+    s3.run("decrypt", place, tmp_path / "opened", "--key", new)
+    assert tool.read_tree(tmp_path / "opened") == tool.read_tree(plain)
+
+
 @pytest.mark.parametrize("end", ["/one", "/large.bin", "index/root"])
 def test_of_two_runs_with_one_key_nothing_is_lost(s3, tmp_path, sealed, plain, key, new, rekey, end):
     place, folder = sealed

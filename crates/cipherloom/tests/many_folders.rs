@@ -5,7 +5,8 @@
 
 use cipherloom::internal::{Job, Selection, Tree, Work, run};
 use cipherloom::machine::{Calibration, Machine};
-use cipherloom::report::Unobserved;
+use cipherloom::report::{Event, Unobserved};
+use cipherloom::{Error, IfExists, Observer};
 use std::fs::{self, File, Permissions};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -93,6 +94,53 @@ fn all_folders_are_made_and_end_as_their_twins() {
             }
         }
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+        open_up(&copy);
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    open_up(&source);
+}
+
+/// Panics when something fails.
+struct Panicking;
+
+impl Observer for Panicking {
+    fn advanced(&self, _bytes: u64) {}
+    fn entry_ended(&self) {}
+    fn wants_every_event(&self) -> bool {
+        false
+    }
+    fn ended(&self, _event: &Event<'_>) {
+        panic!("on purpose");
+    }
+    fn is_stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Whether it panics in one of the folders that are made first, or on one of several threads.
+#[test]
+fn after_a_panic_folders_that_were_opened_are_closed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, copy) = (folder.path().join("source"), folder.path().join("copy"));
+    plant(&source);
+    let closed = || (0..CHAINS).flat_map(|chain| [2, 1].map(|depth| copy.join(path_of(chain, depth))));
+    for (blocked, threads) in [(1, 1), (1, 3), (3, 1), (3, 3)] {
+        for chain in 0..CHAINS {
+            let is_blocked = (chain, blocked) == (40, 1);
+            fs::create_dir_all(copy.join(if is_blocked { PathBuf::new() } else { path_of(chain, 2) }))
+                .unwrap();
+        }
+        fs::write(copy.join(path_of(40, blocked)), b"in the way").unwrap();
+        let close = |path| fs::set_permissions(path, Permissions::from_mode(0o500));
+        closed().filter(|path| path.is_dir()).for_each(|path| close(path).unwrap());
+        let job = Job { if_exists: IfExists::Skip, ..Job::new(Work::Copy, Some(copy.clone())) };
+        let tree = Tree::list(&source, &Selection::default()).unwrap();
+        let plan = job.plan(&tree, &Machine::detect(Calibration::default()), NonZeroUsize::new(threads));
+        let error = run(&tree, &plan, &job, &Panicking).unwrap_err();
+        assert!(matches!(error, Error::Internal { .. }), "{error}");
+        for path in closed().filter(|path| path.is_dir()) {
+            assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o500, "{path:?}, {threads} threads");
+        }
         open_up(&copy);
         fs::remove_dir_all(&copy).unwrap();
     }

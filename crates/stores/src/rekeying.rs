@@ -69,12 +69,12 @@ impl Context {
         source: &Object,
         bound: &[u8],
     ) -> Result<(), Error> {
-        let (Some(Duty::Carry(expected)), Some(to)) = (&self.duty, self.job.work.sealing()) else {
+        let (Some(Duty::Carry(expected)), Work::Rekey { from, to }) = (&self.duty, &self.job.work) else {
             return Err(Error::internal("an index that is carried without being opened"));
         };
         let (entry, path) = (entry_of(source)?, source.path.as_bytes());
         let (begin, _) = read_ends(outputs, output, StreamEnds::BEGIN as u64).await?;
-        let format = expected.successor(entry, path, &begin, to, self.is_in_place)?;
+        let format = expected.successor(entry, path, &begin, [from, to], self.is_in_place)?;
         // Another key may open what somebody else put behind the header.
         let verifying = self.verifying(outputs, &format);
         let (ends, plaintext_len) = verify(&verifying, output, begin, bound).await?;

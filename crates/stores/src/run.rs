@@ -154,27 +154,29 @@ impl StoreJob {
     /// cannot be written here ([`Error::Chained`]: CBC). What goes wrong with single objects is reported to `observer`.
     pub fn run(&self, inventory: &Inventory, observer: &dyn Observer) -> Result<Report, Error> {
         let start = Instant::now();
+        let stopped = || Ok(Report { seconds: start.elapsed().as_secs_f64(), ..Report::default() });
         let prepared = match self.with_index(inventory, observer) {
             // While it was listed: nothing has ended.
-            Err(Error::Stopped) => {
-                return Ok(Report { seconds: start.elapsed().as_secs_f64(), ..Report::default() });
-            }
+            Err(Error::Stopped) => return stopped(),
             prepared => prepared?,
         };
         let (StoreJob { job, .. }, inventory) = (&prepared.0, &prepared.1);
         let (mut context, events) = prepared.0.context(inventory)?;
         let folder = self.destination.as_ref().and_then(|place| place.folder());
-        let first_existing = folder
-            .map(make_folders)
-            .transpose()
-            .map_err(|error| Error::io("make the destination folder", error))?;
+        let first_existing = folder.map(make_folders).transpose();
+        let first_existing =
+            first_existing.map_err(|error| Error::io("make the destination folder", error))?;
         if let (Some(folder), None) = (folder, inventory.single()) {
             context.names = Names::below(folder)?;
         }
         let touched = Arc::clone(&context.touched);
         let objects = Objects { inventory, job: self };
         let tally = Tally::new(&objects, observer);
-        let mut index = IndexRun::begin(inventory, job, context.is_in_place, &tally)?;
+        let mut index = match IndexRun::begin(inventory, job, context.is_in_place, &tally) {
+            // While it was taken over.
+            Err(Error::Stopped) => return stopped(),
+            begun => begun?,
+        };
         context.duty = index.as_ref().map(|index| index.duty(job));
         let notes = matches!(context.duty, Some(Duty::Note));
         process_all(context, inventory, events, &tally, Object::clone, &mut index)?;
@@ -190,8 +192,7 @@ impl StoreJob {
             }
         }
         // Of a bucket, what had been listed by then.
-        let (found, ..) = inventory.found();
-        Ok(Report { index, seconds: start.elapsed().as_secs_f64(), ..tally.report(found) })
+        Ok(Report { index, seconds: start.elapsed().as_secs_f64(), ..tally.report(inventory.found().0) })
     }
 
     /// What [`StoreJob::run`] would do, as far as what is at the destination decides that: which objects it would process
@@ -278,8 +279,7 @@ impl StoreJob {
     }
 }
 
-/// Starts the tasks and handles their events until the last has ended. Gives what was done. `key`: an object as the tally knows
-/// it.
+/// Starts the tasks and handles their events until the last has ended. `key`: an object as the tally knows it.
 pub(crate) fn process_all<K: Send>(
     context: Context,
     inventory: &Inventory,

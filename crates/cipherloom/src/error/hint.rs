@@ -16,6 +16,10 @@ pub fn common_hint(error: &Error) -> Option<Cow<'static, str>> {
         Error::Index(IndexFault::CopyNotOpened) => {
             "repeat the re-keying that was stopped, or give the newer keys; if that copy is damaged, move `.cipherloom` away"
         }
+        Error::Index(IndexFault::RekeyingUnfinished) => {
+            "repeat that run first, with its own keys; if they do not open the index, re-key from this run's new key to that run's \
+             new key before"
+        }
         Error::Calibration { .. } => "run the command `cipherloom calibrate` again",
         Error::RekeyUnauthenticated => "decrypt, then encrypt",
         Error::TooManySegments { .. } => "use a key with a larger segment size, or split the file",

@@ -67,6 +67,10 @@ pub enum IndexFault {
     /// A run that was stopped or killed has re-keyed a file, and another key is the primary one now.
     #[error("an earlier run re-keyed it to a key that is no longer the primary one; the index lists it now")]
     NotPrimary,
+    /// An earlier run that re-keyed the tree in place was stopped or killed, and another pair of keys is given now. The one before
+    /// shows which files it has re-keyed.
+    #[error("an earlier run has re-keyed only part of the tree, and to other keys than this run's")]
+    RekeyingUnfinished,
     /// An output of re-keying is there already, and does not show that it was made of the file that the index lists.
     #[error("it exists, and nothing shows that it was made of the file that the index lists")]
     Unproven,
@@ -193,6 +197,7 @@ impl IndexFault {
             | IndexFault::Unwritten
             | IndexFault::NotCarried
             | IndexFault::NotPrimary
+            | IndexFault::RekeyingUnfinished
             | IndexFault::Unproven
             | IndexFault::OtherNames { .. }
             | IndexFault::NameLost { .. }

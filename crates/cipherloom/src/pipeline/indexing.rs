@@ -77,7 +77,7 @@ impl<'r> Indexing<'r> {
     ///
     /// # Errors
     /// [`Error::Index`] if the job needs an index and there is none, or none that can be used; [`Error::Store`], [`Error::Io`].
-    pub fn begin<K>(
+    pub fn begin<K: Send>(
         tree: &'r Tree,
         job: &'r Job,
         is_in_place: bool,

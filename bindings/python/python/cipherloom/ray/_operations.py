@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from cipherloom import _native, _progress
 from cipherloom._options import Options, ReadSettings, StrPath, choose_options
 from cipherloom._report import Failure
-from cipherloom.exceptions import InvalidRequest
+from cipherloom.exceptions import CipherloomError, InvalidRequest
 from cipherloom.ray._cluster import connected
 from cipherloom.ray._driver import Totals, drive
 from cipherloom.ray._index import Index
@@ -145,14 +145,14 @@ def _run(
         raise InvalidRequest("anchor is for encrypt and verify: other runs use no index")
     source = _place(source)
     target = None if destination is None else _place(destination)
-    if operation != "encrypt":
-        _check_names(source)
     opened = None if key is None else _load(key)
     if new_key is not None:
         # One that cannot be loaded fails now.
         _load(new_key)
     objects, unlisted, reserved = listed(source, options, options.suffix if operation == "encrypt" else "")
     listing_seconds = time.monotonic() - start
+    if operation != "encrypt" and opened is not None and (reserved or not _native.is_address(source)):
+        _check_names(source, opened, options)
     if reserved:
         _check_reserved(operation, source)
     with ExitStack() as stack:
@@ -203,12 +203,21 @@ def _place(given: StrPath) -> str:
     return os.path.abspath(_native.without_scheme(given))
 
 
-def _check_names(source: str) -> None:
-    """Where names are hidden, the index is kept twice."""
-    if os.path.lexists(os.path.join(source, "00", ".cipherloom", "copy", "root")):
-        error = InvalidRequest(f"{source}: its names are hidden, and tasks do not know them")
-        error.add_note("hint: use cipherloom.decrypt_tree, verify_tree or rekey_tree")
-        raise error
+def _check_names(source: str, key: _native.Keyset, options: Options) -> None:
+    """Refuses a tree with hidden names, by either copy of its index: the second one is where no other tree has one."""
+    are_hidden = os.path.lexists(os.path.join(source, "00", ".cipherloom", "copy", "root"))
+    try:
+        index = None if are_hidden else _native.list_recorded(source, key, options.max_segment_size)
+    except (CipherloomError, OSError) as error:
+        # Nothing else is wanted of the index here.
+        are_hidden = isinstance(error, InvalidRequest) and "names are hidden" in str(error)
+    else:
+        if index is not None:
+            index[1].close()
+    if are_hidden:
+        refused = InvalidRequest(f"{source}: its names are hidden, and tasks do not know them")
+        refused.add_note("hint: use cipherloom.decrypt_tree, verify_tree or rekey_tree")
+        raise refused
 
 
 def _check_reserved(operation: Operation, source: str) -> None:

@@ -4,7 +4,7 @@ use super::branches::Branches;
 use super::ending::close_again;
 use super::{MadeRoot, Origin, OutputTree, fail, refuse_contradictions};
 use crate::Error;
-use crate::engine::lock;
+use crate::engine::{Workers, lock};
 use crate::files::{Ending, Identity, IfExists, MadeFolder, Target};
 use crate::pipeline::in_place::is_in_place;
 use crate::pipeline::job::Job;
@@ -59,20 +59,25 @@ pub(in crate::pipeline) fn prepare_below(
         }
     }
     let branches = Branches::of(&tree.directories, threads);
-    let making = Making { tree, job, destination, tally, known: Mutex::default() };
     let mut made = Made { folders: vec![Origin::Refused; tree.directories.len()], ..Made::default() };
     made.folders[0] = first;
+    let (known, made) = (Mutex::default(), Mutex::new(made));
+    let making = Making { tree, job, destination, tally, known, made };
     let threads = branches.threads_below();
     let start = || root.with_waypoints(threads);
-    let first_ones = branches.top().iter().copied().chain(branches.heads());
-    let first_ones = making.make(&start(), first_ones, &BTreeMap::new());
-    let refused = made.add(first_ones);
-    let made = Mutex::new(made);
-    let ended = branches.work_on_each(threads, tally, start, |branch, root| {
-        let below = making.make(root, branch[1..].iter().copied(), &refused);
-        lock(&made).add(below);
+    let refused = Mutex::default();
+    // As the others, this fails the run if it panics.
+    let ended = Workers::new(1, tally).run_each(1, start, |_, root| {
+        let first_ones = branches.top().iter().copied().chain(branches.heads());
+        *lock(&refused) = making.make(root, first_ones, &BTreeMap::new());
     });
-    let Made { folders, mut shared } = made.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let refused = refused.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let ended = ended.and_then(|()| {
+        branches.work_on_each(threads, tally, start, |branch, root| {
+            making.make(root, branch[1..].iter().copied(), &refused);
+        })
+    });
+    let Made { folders, mut shared } = making.made.into_inner().unwrap_or_else(PoisonError::into_inner);
     if job.hides_outputs() {
         // Files are not in the folders of their source.
         shared.clear();
@@ -94,25 +99,8 @@ struct Made {
     shared: BTreeMap<u32, String>,
 }
 
-/// Folders that one thread made.
-#[derive(Default)]
-struct MadeByOne<'t> {
-    folders: Vec<(u32, Origin)>,
-    shared: BTreeMap<u32, String>,
-    refused: Refused<'t>,
-}
-
 /// Folders that are not to be gone through, with the name of the folder that each is not told from, if that is why.
 type Refused<'t> = BTreeMap<&'t Path, Option<String>>;
-
-impl Made {
-    /// Returns what was refused.
-    fn add<'t>(&mut self, MadeByOne { folders, mut shared, refused }: MadeByOne<'t>) -> Refused<'t> {
-        folders.into_iter().for_each(|(index, origin)| self.folders[index as usize] = origin);
-        self.shared.append(&mut shared);
-        refused
-    }
-}
 
 /// What all threads share that make folders.
 struct Making<'m> {
@@ -122,6 +110,7 @@ struct Making<'m> {
     tally: &'m Tally<'m, u32>,
     /// Folders that were made or found, to notice when the file system takes another one for one of them.
     known: Mutex<HashMap<Identity, &'m OsStr>>,
+    made: Mutex<Made>,
 }
 
 /// The folder that the last ones were made in. Folders side by side follow each other in the listing.
@@ -133,40 +122,44 @@ struct Parent<'m> {
 }
 
 impl<'m> Making<'m> {
-    /// Makes these folders, of which parents precede their children. `refused`: folders above them that were refused.
-    fn make(
-        &self,
-        root: &Target,
-        folders: impl Iterator<Item = u32>,
-        refused: &Refused<'m>,
-    ) -> MadeByOne<'m> {
-        let mut all = MadeByOne::default();
+    /// Makes these folders, of which parents precede their children, and returns those that were refused. `refused`: folders above
+    /// them that were.
+    fn make(&self, root: &Target, folders: impl Iterator<Item = u32>, refused: &Refused<'m>) -> Refused<'m> {
+        let mut all = Refused::new();
+        let mut shared = BTreeMap::new();
+        // Those that nothing has to be taken back of.
+        let mut others = Vec::new();
         let mut parent = Parent::default();
         for index in folders.take_while(|_| !self.tally.is_stopped()) {
             let directory = &self.tree.directories[index as usize];
             let path = directory.path.as_path();
             let above = path.parent().unwrap_or(Path::new(""));
-            if let Some(other) = all.refused.get(above).or_else(|| refused.get(above)).cloned() {
-                all.shared.extend(other.clone().map(|other| (index, other)));
-                all.refused.insert(path, other);
+            if let Some(other) = all.get(above).or_else(|| refused.get(above)).cloned() {
+                shared.extend(other.clone().map(|other| (index, other)));
+                all.insert(path, other);
                 continue;
             }
             let made = self
                 .make_folder(root, &mut parent, above, directory)
                 .and_then(|made| origin(root, path, made, self.job));
             match made {
-                Ok(origin) => all.folders.push((index, origin)),
+                // At once: if this thread panics, it is closed again.
+                Ok(origin @ Origin::Found(Some(_))) => lock(&self.made).folders[index as usize] = origin,
+                Ok(origin) => others.push((index, origin)),
                 Err(error) => {
                     let other = match &error {
                         Error::NameCollision { other } => Some(other.clone()),
                         _ => None,
                     };
-                    all.shared.extend(other.clone().map(|other| (index, other)));
-                    all.refused.insert(path, other);
+                    shared.extend(other.clone().map(|other| (index, other)));
+                    all.insert(path, other);
                     fail(self.tree, self.destination, path, error, self.tally);
                 }
             }
         }
+        let mut made = lock(&self.made);
+        others.into_iter().for_each(|(index, origin)| made.folders[index as usize] = origin);
+        made.shared.append(&mut shared);
         all
     }
 

@@ -25,6 +25,8 @@ use std::path::Path;
 /// The index of a tree that is being re-keyed, and the one that is being written.
 pub(super) struct Rekeying<'r> {
     tree: &'r Tree,
+    /// What the files are under.
+    from: &'r Format,
     /// What seals.
     to: &'r Format,
     pub(super) checking: Checking,
@@ -35,7 +37,7 @@ pub(super) struct Rekeying<'r> {
 
 impl<'r> Rekeying<'r> {
     /// Opens both indexes and reports what is missing. `root`: the folder of the outputs.
-    pub(super) fn begin<K>(
+    pub(super) fn begin<K: Send>(
         tree: &'r Tree,
         job: &'r Job,
         root: &Path,
@@ -58,7 +60,7 @@ impl<'r> Rekeying<'r> {
             // A run that was stopped has sealed it with the new key.
             let writer = IndexWriter::begin(place, to, b"", Replacing::Rekeyed(from), anchor)?;
             let is_taken_over = is_in_store && !writer.follows_same_key();
-            let writer = if is_taken_over { take_over(writer)? } else { writer };
+            let writer = if is_taken_over { take_over(writer, root, [from, to], tally)? } else { writer };
             let index = writer.previous().cloned().ok_or_else(absent)?;
             (writer, index, None)
         } else {
@@ -77,7 +79,7 @@ impl<'r> Rekeying<'r> {
             writer.set_suffix(&suffix);
         }
         let checking = Checking::compared(index, tree, job, index_use, anchor, tally)?;
-        Ok(Rekeying { tree, to, checking, writer, is_in_place })
+        Ok(Rekeying { tree, from, to, checking, writer, is_in_place })
     }
 
     /// The stream that the index lists at an entry's path, with that path.
@@ -107,7 +109,8 @@ impl<'r> Rekeying<'r> {
         let begin = &mut begin[..len.min(StreamEnds::BEGIN as u64) as usize];
         read_exactly(input.file(), begin, 0)?;
         let expected = &self.checking.expected;
-        let format = expected.successor(entry, &self.path(entry), begin, self.to, self.is_in_place)?;
+        let format =
+            expected.successor(entry, &self.path(entry), begin, [self.from, self.to], self.is_in_place)?;
         // Another key may open what somebody else put behind the header.
         let verify = Work::Verify(format.clone());
         let (passage, present) = Passage::begin(&verify, run_len, input, None, buffers)?;
@@ -140,30 +143,54 @@ impl Expectations {
     ///
     /// # Errors
     /// If nothing shows that: [`IndexFault::Replaced`], or [`IndexFault::Unproven`] of an output in another place, which must be
-    /// under the primary key.
+    /// under the primary key; [`IndexFault::RekeyingUnfinished`] if a run to the keys that it is to be re-keyed from has begun it.
     pub fn successor(
         &self,
         entry: u32,
         path: &[u8],
         begin: &[u8],
-        to: &Format,
+        [from, to]: [&Format; 2],
         is_in_place: bool,
     ) -> Result<Format, Error> {
-        let format = to.of_successor(&self.predecessor(entry, path)?, begin)?;
-        let format = format.filter(|format| is_in_place || format.key_id() == to.key_id());
-        let fault = if is_in_place { IndexFault::Replaced { by: None } } else { IndexFault::Unproven };
-        format.ok_or(fault.into())
+        let predecessor = self.predecessor(entry, path)?;
+        let format = to.of_successor(&predecessor, begin)?;
+        match format.filter(|format| is_in_place || format.key_id() == to.key_id()) {
+            Some(format) => Ok(format),
+            None if !is_in_place => Err(IndexFault::Unproven.into()),
+            None if from.of_successor(&predecessor, begin)?.is_some() => {
+                Err(IndexFault::RekeyingUnfinished.into())
+            }
+            None => Err(IndexFault::Replaced { by: None }.into()),
+        }
     }
 }
 
 /// Begins with a generation that lists all as it was, under the new key. A store has no locks: a run with another new key, which could
 /// not go on where this one ends, fails before it has re-keyed anything.
-fn take_over(mut writer: IndexWriter) -> Result<IndexWriter, Error> {
+///
+/// # Errors
+/// [`Error::Stopped`]; [`IndexFault::RekeyingUnfinished`] if the index lists files that neither key is for: it was taken over by an
+/// earlier run, whose marks only its own keys show. The index is in force as it was then.
+fn take_over<K: Send>(
+    mut writer: IndexWriter,
+    root: &Path,
+    keys: [&Format; 2],
+    tally: &Tally<'_, K>,
+) -> Result<IndexWriter, Error> {
     let Some(index) = writer.previous().cloned() else { return Ok(writer) };
     let suffix = find_suffix(&index)?.unwrap_or_default();
     writer.set_suffix(&suffix);
     for entry in index.entries() {
-        writer.push(&entry?)?;
+        if tally.is_stopped() {
+            return Err(Error::Stopped);
+        }
+        let entry = entry?;
+        if let IndexKind::File(file) = &entry.kind
+            && !keys.iter().any(|format| format.has_key(file.key_id))
+        {
+            return Err(Error::from(IndexFault::RekeyingUnfinished).at(&root.join(FOLDER)));
+        }
+        writer.push(&entry)?;
     }
     writer.go_on(&suffix)
 }
@@ -177,4 +204,92 @@ fn find_suffix(index: &Index) -> Result<Option<Vec<u8>>, Error> {
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{Memory, Objects};
+    use crate::key::{Keyset, Template};
+    use crate::machine::Backend;
+    use crate::pipeline::job::{IndexMode, IndexUse};
+    use crate::pipeline::tally::Entries;
+    use crate::report::{Event, Unobserved};
+    use crate::tree::Selection;
+    use std::fs;
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct Paths;
+
+    impl Entries<u32> for Paths {
+        fn size(&self, _entry: &u32) -> u64 {
+            1
+        }
+        fn paths(&self, entry: &u32) -> (PathBuf, Option<PathBuf>) {
+            (entry.to_string().into(), None)
+        }
+    }
+
+    /// Stops a run when it is asked for the second time.
+    #[derive(Default)]
+    struct Stopper(AtomicUsize);
+
+    impl Observer for Stopper {
+        fn advanced(&self, _bytes: u64) {}
+        fn entry_ended(&self) {}
+        fn wants_every_event(&self) -> bool {
+            false
+        }
+        fn ended(&self, _event: &Event<'_>) {}
+        fn is_stopped(&self) -> bool {
+            self.0.fetch_add(1, Ordering::Relaxed) > 0
+        }
+    }
+
+    /// A tree with an index under this key, and that index as it is in a bucket.
+    fn planted(folder: &Path, key: &Keyset) -> (PathBuf, Objects) {
+        let [source, sealed] = ["source", "sealed"].map(|name| folder.join(name));
+        fs::create_dir(&source).unwrap();
+        for name in ["one", "two", "three"] {
+            fs::write(source.join(name), name).unwrap();
+        }
+        crate::encrypt(&source, &sealed).key(key).index(true).run().unwrap();
+        let (objects, index) = (Objects::default(), ".cipherloom/index");
+        for below in ["", "parts/"] {
+            for file in fs::read_dir(sealed.join(index).join(below)).unwrap().flatten() {
+                if let Ok(bytes) = fs::read(file.path()) {
+                    let path = format!("{index}/{below}{}", file.file_name().to_str().unwrap());
+                    objects.lock().unwrap().insert(path, (1, bytes));
+                }
+            }
+        }
+        (sealed, objects)
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_while_it_takes_the_index_over_leaves_it_in_force() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, new] = [(); 2].map(|()| Keyset::generate(Template::default()).unwrap());
+        let [from, to] = [&old, &new].map(|key| Format::tink(key, Backend::best()).unwrap());
+        let (sealed, objects) = planted(folder.path(), &old);
+        let tree = Tree::list(&sealed, &Selection::default()).unwrap();
+        let work = Work::Rekey { from: from.clone(), to: to.clone() };
+        let place = Path::new("s3://bucket");
+        let begin = |observer: &dyn Observer| {
+            let store = Some(Memory::of(&objects));
+            let index = Some(IndexUse { store, ..IndexUse::new(IndexMode::Carry) });
+            let job = Job { index, ..Job::new(work.clone(), Some(place.to_owned())) };
+            let tally = Tally::new(&Paths, observer);
+            Rekeying::begin(&tree, &job, place, true, &tally).map(drop)
+        };
+        let is_under =
+            |format: &Format| Index::open(IndexPlace::Store(&Memory::of(&objects)), format).is_ok();
+        let stopper = Stopper::default();
+        assert!(matches!(begin(&stopper), Err(Error::Stopped)));
+        assert_eq!(stopper.0.into_inner(), 2, "between two entries");
+        assert!(is_under(&from) && !is_under(&to));
+        begin(&Unobserved).unwrap();
+        assert!(is_under(&to) && !is_under(&from));
+    }
 }
