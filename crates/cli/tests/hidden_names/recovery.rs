@@ -199,6 +199,15 @@ fn a_copy_that_is_damaged_after_both_were_replaced_is_restored() {
 }
 
 #[test]
+fn a_new_index_does_not_report_what_is_left_out() {
+    let place = hidden();
+    fs::write(place.at("sealed/README"), "the owner's").unwrap();
+    place.run("index sealed --key key.json --replace").expect(6).says(&["sealed/README: extra"]);
+    place.run("index sealed --key key.json --replace --exclude README").expect(0);
+    place.verify(" --exclude README").expect(0).says(&["3 files"]);
+}
+
+#[test]
 fn a_list_that_cannot_be_written_keeps_no_index_from_being_written() {
     let place = hidden();
     let list = &lists(&place)[0];
