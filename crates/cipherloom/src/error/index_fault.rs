@@ -86,8 +86,8 @@ pub enum IndexFault {
     /// One of both copies of an index is not as it should be.
     #[error("a copy of the tree's index is damaged: {0}")]
     Copy(&'static str),
-    /// No key opens the first copy of an index, which may be newer than the second one.
-    #[error("no key opens this copy of the tree's index, and it may be newer than the other one")]
+    /// The first copy of an index is under another key, damaged or missing, and was newer than the second one, or may be.
+    #[error("this copy of the tree's index cannot be opened, and it may be newer than the other one")]
     CopyNotOpened,
     /// The two copies of an index are of different trees, both under the key: somebody has put one of them there.
     #[error("the two copies of the tree's index are of different trees")]

@@ -209,7 +209,7 @@ impl IndexFolder {
     /// Removes a file, unless another process may need it. If that fails, it stays.
     pub(super) fn remove(&self, path: &str) {
         if self.is_locked_alone {
-            let _ = remove_file_below(&self.tree, Path::new(path));
+            let _ = remove_file_below(&self.tree, &self.place(Path::new(path)));
         }
     }
 

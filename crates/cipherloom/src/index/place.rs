@@ -210,6 +210,10 @@ impl IndexFiles {
                 for (path, bytes) in files {
                     folder.write(Path::new(path), bytes)?;
                 }
+                if previous.is_none() {
+                    // Of an index that no key opened: the new root does not follow it.
+                    folder.remove(PREVIOUS);
+                }
                 folder.sync()
             }
             IndexFiles::Store(store) => {

@@ -7,6 +7,7 @@ use super::part::{PART_LIMIT, PartRecords};
 use super::place::{IndexFiles, IndexPlace, part_path};
 use super::root::{Digest, PartReference, ROOT_LIMIT, Root};
 use super::sealed::{self, digest, file_limit};
+use super::writer::is_unreadable;
 use crate::Error;
 use crate::error::IndexFault;
 use crate::format::Format;
@@ -96,9 +97,7 @@ impl Index {
             }
             // A run with other keys may have sealed it, which was killed before it came to the second one.
             (Err(error), Some((second, _)))
-                if is_replaced
-                    && matches!(error.without_path(), Error::Index(IndexFault::NotOpened))
-                    && !second.is_successor_of(&files)? =>
+                if is_replaced && is_unreadable(&error) && !second.is_successor_of(&files)? =>
             {
                 Err(Error::from(IndexFault::CopyNotOpened).at(&files.path(ROOT)))
             }

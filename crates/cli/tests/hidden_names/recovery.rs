@@ -188,6 +188,26 @@ fn a_new_index_takes_over_what_the_one_before_knows() {
 }
 
 #[test]
+fn a_copy_that_is_damaged_after_both_were_replaced_is_restored() {
+    let place = hidden();
+    let damage = |copy: &str| fs::write(place.at(copy).join("root"), "damaged").unwrap();
+    [INDEX, COPY].into_iter().for_each(damage);
+    place.run("index sealed --key key.json --replace").expect(0).says(&["lists 4 entries"]);
+    damage(INDEX);
+    place.run("sync tree sealed --key key.json --hide-names").expect(0);
+    place.verify("").expect(0);
+}
+
+#[test]
+fn a_new_index_does_not_report_what_is_left_out() {
+    let place = hidden();
+    fs::write(place.at("sealed/README"), "the owner's").unwrap();
+    place.run("index sealed --key key.json --replace").expect(6).says(&["sealed/README: extra"]);
+    place.run("index sealed --key key.json --replace --exclude README").expect(0);
+    place.verify(" --exclude README").expect(0).says(&["3 files"]);
+}
+
+#[test]
 fn a_list_that_cannot_be_written_keeps_no_index_from_being_written() {
     let place = hidden();
     let list = &lists(&place)[0];

@@ -74,7 +74,7 @@ pub fn reveal(
                 return Err(IndexFault::Unsupported("all files of a tree with hidden names").into());
             }
             revealed.add_named(root, format, selection, is_whole)?;
-            revealed.report_others();
+            revealed.report_others(selection);
         }
         (_, Ok(Some(listing))) => {
             revealed.add_listed(selection, listing.entries())?;
@@ -234,7 +234,7 @@ impl<'f> Revealed<'f> {
         others.sort_by_key(|entry| (entry.directory(), entry.name()));
         if is_decrypted {
             self.others = others;
-            self.report_others();
+            self.report_others(&Selection::default());
             return Ok(());
         }
         for entry in others {
@@ -249,11 +249,14 @@ impl<'f> Revealed<'f> {
         Ok(())
     }
 
-    /// Reports the files that are no part of the tree.
-    fn report_others(&mut self) {
+    /// Reports the files that are no part of the tree, and that the selection takes.
+    fn report_others(&mut self, selection: &Selection) {
         for entry in std::mem::take(&mut self.others) {
-            let (path, error) = (self.found.relative_path(entry), IndexFault::Extra { of: None }.into());
-            self.tree.unlisted.push(Unlisted { path: self.found.root.join(path), error });
+            let path = self.found.relative_path(entry);
+            if selection.takes(&path) {
+                let error = IndexFault::Extra { of: None }.into();
+                self.tree.unlisted.push(Unlisted { path: self.found.root.join(path), error });
+            }
         }
     }
 

@@ -101,8 +101,8 @@ impl Run<'_> {
     /// If names are hidden in the source: takes the files that its index lists, under their plaintexts' paths. `tree`: which of them.
     pub(super) fn reveal_names(&mut self, tree: &TreeArguments) -> anyhow::Result<()> {
         let selection = match &self.job.index {
-            Some(index) => index.selection.clone(),
-            None => tree.selection()?,
+            Some(index) if !matches!(index.mode, IndexMode::Rebuild { .. }) => index.selection.clone(),
+            _ => tree.selection()?,
         };
         let Source::Tree(found) = &self.source else { return Ok(()) };
         if found.is_single_file || found.is_several {
