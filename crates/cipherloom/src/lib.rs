@@ -76,9 +76,9 @@ pub mod internal {
         Ended, Entries, Expectations, Gathering, IndexMode, IndexUse, Indexing, Job, ListedStream, Pieces,
         RecordedFile, RecordedFiles, Seen, StoredItem, StreamEnds, SyncOptions, SyncStore, Tally, Work,
         Workspace, check, find_damaged_copies, find_other_key_by, is_in_place, list_index,
-        list_indexed_files, list_recorded_files, refuse_other_names, replace_key_file, reveal, run,
-        select_indexed_files, state_mark, sync, sync_to_store, translate_stream, translate_to_file,
-        version_mark, write_key_file,
+        list_index_to_replace, list_indexed_files, list_recorded_files, refuse_other_names, replace_key_file,
+        reveal, run, select_indexed_files, state_mark, sync, sync_to_store, translate_stream,
+        translate_to_file, version_mark, write_key_file,
     };
     pub use crate::tree::{
         Attributes, Directory, Dropped, Entry, EntryList, Link, PassedOver, Selection, Shard, Tree, Unlisted,

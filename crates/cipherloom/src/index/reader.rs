@@ -36,8 +36,24 @@ impl Index {
         place: impl Into<IndexPlace<'p>>,
         format: &Format,
     ) -> Result<Option<Index>, Error> {
-        let Some(files) = IndexFiles::for_reading(place.into())? else { return Ok(None) };
-        Index::newest(Arc::new(files), format, false).map(|index| index.map(|(index, _)| index))
+        Index::open_newest(place.into(), format, false)
+    }
+
+    /// The same, for those who foresee what a run does that replaces it.
+    ///
+    /// # Errors
+    /// As [`Index::open`]; [`IndexFault::CopyNotOpened`].
+    pub(crate) fn open_to_replace(place: IndexPlace<'_>, format: &Format) -> Result<Option<Index>, Error> {
+        Index::open_newest(place, format, true)
+    }
+
+    fn open_newest(
+        place: IndexPlace<'_>,
+        format: &Format,
+        is_replaced: bool,
+    ) -> Result<Option<Index>, Error> {
+        let Some(files) = IndexFiles::for_reading(place)? else { return Ok(None) };
+        Index::newest(Arc::new(files), format, is_replaced).map(|index| index.map(|(index, _)| index))
     }
 
     /// Whether the tree in this folder has hidden names, also while a run is writing its index; `None` if it has no index that a

@@ -22,7 +22,9 @@ pub use gathering::{Gathering, RecordedFile, RecordedFiles, list_recorded_files}
 pub use hidden::reveal;
 pub(super) use items::{Item, Items, Place, bytes_of, folders_with_files, read_link};
 pub use journal::version_mark;
-pub use listing::{find_damaged_copies, list_index, list_indexed_files, select_indexed_files};
+pub use listing::{
+    find_damaged_copies, list_index, list_index_to_replace, list_indexed_files, select_indexed_files,
+};
 pub use output_names::refuse_other_names;
 pub(super) use output_names::{output_folders, written_names};
 pub(super) use round::{Edits, Round, stream_key};

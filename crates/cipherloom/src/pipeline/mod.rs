@@ -34,8 +34,8 @@ pub use destination::check;
 pub use in_place::is_in_place;
 pub use indexing::{
     Expectations, Gathering, Indexing, RecordedFile, RecordedFiles, Seen, StreamEnds, find_damaged_copies,
-    list_index, list_indexed_files, list_recorded_files, refuse_other_names, reveal, select_indexed_files,
-    version_mark,
+    list_index, list_index_to_replace, list_indexed_files, list_recorded_files, refuse_other_names, reveal,
+    select_indexed_files, version_mark,
 };
 pub use job::{IndexMode, IndexUse, Job, Links, SyncOptions, Work};
 pub use key_file::{replace_key_file, write_key_file};

@@ -10,7 +10,7 @@ use crate::report::Printer;
 use crate::{device, output};
 use cipherloom::error::IndexFault;
 use cipherloom::format::{Cipher, Mode};
-use cipherloom::internal::{IndexPlace, Job, Tree, Work, list_index};
+use cipherloom::internal::{Job, Tree, Work, list_index_to_replace};
 use cipherloom::key::Protection;
 use cipherloom::machine::Machine;
 use cipherloom::plan::{CipherCost, Description, DeviceChoice, DeviceVerdict, Operation, Plan, Request};
@@ -253,8 +253,8 @@ fn hidden_outputs(job: &Job, tree: &Tree) -> Result<Option<HiddenOutputs>, Error
     if !root.is_dir() {
         return Ok(Some(HashMap::new()));
     }
-    let list = |format| list_index(IndexPlace::Folder(root), format, None);
-    let (_, entries) = match list(format).or_else(|error| list(other).map_err(|_| error)) {
+    let list = |format| list_index_to_replace(root, format);
+    let entries = match list(format).or_else(|error| list(other).map_err(|_| error)) {
         Err(error) if matches!(error.without_path(), Error::Index(IndexFault::Absent)) => {
             return Ok(Some(HashMap::new()));
         }

@@ -99,7 +99,9 @@ fn no_run_goes_on_from_the_second_copy_while_other_keys_have_sealed_the_first() 
     let are_refused = || {
         for run in [
             &format!("{ENCRYPT} --if-exists overwrite --allow-mixed-keys"),
+            &format!("{ENCRYPT} --if-exists overwrite --allow-mixed-keys --dry-run"),
             &format!("{SYNC} --allow-mixed-keys"),
+            &format!("{SYNC} --allow-mixed-keys --dry-run"),
             "index sealed --key key.json --replace --skip-unopened",
         ] {
             let ended = place.run(run).expect(5).says(&["this copy of the tree's index cannot be opened"]);

@@ -160,3 +160,25 @@ fn what_is_moved_out_of_the_way_is_renamed() {
     sync().expect(0).says(&["4 unchanged"]);
     place.verify("").expect(0);
 }
+
+/// Some file systems keep that permission whatever they are told: each run would write a generation for nothing.
+#[test]
+fn a_folder_that_is_opened_up_is_closed_without_a_generation() {
+    let place = Place::new();
+    let set =
+        |path: &str, mode| fs::set_permissions(place.at(path), fs::Permissions::from_mode(mode)).unwrap();
+    let mode = || fs::metadata(place.at("sealed/a")).unwrap().mode() & 0o777;
+    set("tree/a", 0o555);
+    place.sync("").expect(0);
+    assert_eq!(mode(), 0o555);
+    set("sealed/a", 0o755);
+    place.sync("").expect(0).says(&["3 unchanged", "generation 1"]);
+    assert_eq!(mode(), 0o555);
+    // With a generation that is written anyway.
+    set("sealed/a", 0o755);
+    fs::write(place.at("tree/four"), "4").unwrap();
+    place.sync("").expect(0).says(&["1 new", "generation 2"]);
+    assert_eq!(mode(), 0o555);
+    set("tree/a", 0o755);
+    set("sealed/a", 0o755);
+}

@@ -23,6 +23,26 @@ pub fn list_index(
     format: &Format,
     anchor: Option<&Path>,
 ) -> Result<(IndexReport, impl Iterator<Item = Result<ListedEntry, Error>> + use<>), Error> {
+    list_opened(place, format, anchor, |place, format| Index::open(place, format))
+}
+
+/// The same in a folder, for those who foresee what a run does that replaces the index.
+///
+/// # Errors
+/// As [`list_index`]; if another key may have sealed the newer copy of the index.
+pub fn list_index_to_replace(
+    root: &Path,
+    format: &Format,
+) -> Result<impl Iterator<Item = Result<ListedEntry, Error>> + use<>, Error> {
+    list_opened(root.into(), format, None, Index::open_to_replace).map(|(_, entries)| entries)
+}
+
+fn list_opened(
+    place: IndexPlace<'_>,
+    format: &Format,
+    anchor: Option<&Path>,
+    open: fn(IndexPlace<'_>, &Format) -> Result<Option<Index>, Error>,
+) -> Result<(IndexReport, impl Iterator<Item = Result<ListedEntry, Error>> + use<>), Error> {
     let root = match place {
         IndexPlace::Store(store) => store.address(""),
         IndexPlace::Folder(root) => {
@@ -33,7 +53,7 @@ pub fn list_index(
             root.to_owned()
         }
     };
-    let index = Index::open(place, format)?;
+    let index = open(place, format)?;
     if let Some(anchor) = anchor {
         Anchor::read(anchor)?.check(index.as_ref()).map_err(|error| error.at(&root))?;
     }

@@ -29,6 +29,9 @@ pub(super) struct Comparison {
     pub(super) due: Vec<Due>,
     /// Folders that are new or have other attributes than the index lists.
     pub(super) folders: Vec<u32>,
+    /// Unchanged folders of which the output's owner has a permission that the source's has not, as a run that is killed leaves it,
+    /// and some file systems keep it: worth no generation.
+    pub(super) opened_up: Vec<u32>,
     /// Links to make or replace.
     pub(super) links: Vec<(u32, Action)>,
     pub(super) renames: Vec<Kept>,
@@ -193,13 +196,12 @@ impl Comparing<'_> {
                 let attributes = &tree.directories[folder as usize].attributes;
                 let is_same = (attributes.mode(), attributes.moment()) == (listed_mode, modified);
                 let has_mode = self.has_mode(&path, attributes.mode());
-                // A run that was killed may have left it opened up.
-                let is_closed = |mode: u32| mode & !attributes.mode() & 0o700 == 0;
-                let is_there = self.sync.store().is_some()
-                    || job.hides_names()
-                    || self.outputs.look(&path).is_some_and(|found| found.is_folder && is_closed(found.mode));
-                if !(is_same && has_mode && is_there) {
+                let has_twin = self.sync.store().is_none() && !job.hides_names();
+                let output = self.outputs.look(&path).filter(|found| has_twin && found.is_folder);
+                if !is_same || !has_mode || has_twin && output.is_none() {
                     self.result.folders.push(folder);
+                } else if output.is_some_and(|found| found.mode & !attributes.mode() & 0o700 != 0) {
+                    self.result.opened_up.push(folder);
                 }
             }
             (Item::Link(_), IndexKind::Link { .. }) if job.links == Links::Skip => self.result.unchanged += 1,

@@ -161,7 +161,7 @@ impl Sync<'_> {
     /// Reports what would be done.
     fn foresee(&self) -> Result<Report, Error> {
         let is_there = self.store().is_some() || self.root.is_dir();
-        let index = if is_there { Index::open(self.index_place(), self.format)? } else { None };
+        let index = if is_there { Index::open_to_replace(self.index_place(), self.format)? } else { None };
         if let Some(anchor) = self.anchor {
             Anchor::read(anchor)?.check(index.as_ref())?;
         }

@@ -7,13 +7,14 @@ use super::{Destination, Sync, output_path, path_of_link};
 use crate::Error;
 use crate::engine::{Workers, lock};
 use crate::error::IndexFault;
+use crate::files::{Ending, Target};
 use crate::index::{FOLDER, IndexEntry, IndexWriter, Replacing};
 use crate::pipeline::destination::{self, MadeRoot};
 use crate::pipeline::indexing::{Edits, Indexing, Round, bytes_of, output_folders, read_link, report_of};
 use crate::pipeline::tally::Tally;
 use crate::pipeline::{links, work_through};
 use crate::report::{Observer, Report};
-use crate::tree::Tree;
+use crate::tree::{Directory, Tree};
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
@@ -46,7 +47,7 @@ impl<'s> Rounds<'s> {
         let suffix = job.suffix.as_encoded_bytes();
         let writer = IndexWriter::begin(sync.index_place(), format, suffix, Replacing::Opened, anchor)?;
         let writer = writer.with_hidden_names(job.hides_names(), false)?;
-        let comparison = match Comparison::of(sync, writer.previous()) {
+        let mut comparison = match Comparison::of(sync, writer.previous()) {
             Err(Error::Stopped) => return Ok(Report::default()),
             comparison => comparison?,
         };
@@ -55,9 +56,11 @@ impl<'s> Rounds<'s> {
             for error in writer.write_missing_names()? {
                 sync.tally.fail_other(error.path().unwrap_or(root), None, error.without_path());
             }
+            close_up(sync, &comparison.opened_up);
             let index = writer.keep()?.map(|root| report_of(&root));
             return Ok(Report { index, ..Report::default() });
         }
+        comparison.folders.append(&mut comparison.opened_up);
         let folders = Folders::of(sync, &comparison)?;
         let mut rounds = Rounds { sync, made, folders, report: Report::default(), has_given_up: false };
         if let Err(error) = rounds.run(comparison, writer) {
@@ -252,6 +255,15 @@ impl<'s> Rounds<'s> {
         self.report.add(&Report { links: copied, index, ..tally.report(tree.entries.len() as u64) });
         all_ended?;
         written.map(|(next, _)| next)
+    }
+}
+
+/// Takes from outputs of folders what their sources do not permit, below first. Where that fails, the next run tries it again.
+fn close_up(sync: &Sync<'_>, folders: &[u32]) {
+    let Ok(root) = Target::root(sync.root) else { return };
+    for folder in folders.iter().rev() {
+        let Directory { path, attributes, .. } = &sync.tree.directories[*folder as usize];
+        let _ = root.finish(path, Ending::Resumed(attributes, None), sync.job.durable);
     }
 }
 
