@@ -170,6 +170,10 @@ fn no_output_replaces_a_secret_of_the_run() {
     let words = "keys/letters/key.json: the output would replace the key file";
     refused(&folder, encrypt, 2, words);
     succeed(&folder, &format!("{encrypt} --suffix .enc"));
+    // A link that is copied, too.
+    fs::remove_file(at("named/letters/key.json")).unwrap();
+    std::os::unix::fs::symlink("words", at("named/letters/key.json")).unwrap();
+    refused(&folder, &format!("{encrypt} --suffix .enc --links copy"), 2, words);
     let after = ["key.json", "other.json", "words", "wrapped.age"].map(|name| fs::read(at(name)).unwrap());
     assert_eq!(before, after);
     assert_eq!(before[0], fs::read(at("keys/letters/key.json")).unwrap());

@@ -88,17 +88,14 @@ impl Secrets {
         // Outputs are never written through links, so an output that replaces a secret has the secret's file name.
         let resolved: Vec<PathBuf> = self.0.iter().map(|(_, path)| resolve(path)).collect();
         let names: Vec<&OsStr> = resolved.iter().filter_map(|path| path.file_name()).collect();
-        let of_entry = |entry: Entry<'_>| {
-            job.names_output(entry.name()).map(|name| tree.relative_path(entry).with_file_name(name))
-        };
-        let of_link = |link: &Link| tree.directories[link.directory as usize].path.join(&link.name);
+        let may_replace = |name: &OsStr| names.iter().any(|secret| name.eq_ignore_ascii_case(secret));
+        let of_entry = |entry: Entry<'_>| Some((entry.directory(), job.names_output(entry.name())?));
+        let of_link = |link: &Link| (link.directory, link.name.clone());
         let links = if job.links == Links::Skip { &[][..] } else { &tree.links };
-        for output in tree.entries.iter().filter_map(of_entry).chain(links.iter().map(of_link)) {
-            let has_name =
-                |name: &&OsStr| output.file_name().is_some_and(|own| own.eq_ignore_ascii_case(name));
-            if names.iter().any(has_name) {
-                self.refuse_output(&destination.join(&output))?;
-            }
+        let outputs = tree.entries.iter().filter_map(of_entry).chain(links.iter().map(of_link));
+        for (folder, name) in outputs.filter(|(_, name)| may_replace(name)) {
+            let folder = destination.join(&tree.directories[folder as usize].path);
+            self.refuse_output(&folder.join(name))?;
         }
         Ok(())
     }

@@ -138,6 +138,13 @@ impl Comparing<'_> {
     /// Goes through both listings, which have the same order.
     fn compare_listings(&mut self, index: Option<&Index>) -> Result<(), Error> {
         let Sync { tree, job, .. } = *self.sync;
+        if index.is_none() && self.sync.store().is_none() {
+            // What is new needs no order, and no path.
+            (0..).take(tree.entries.len()).for_each(|entry| self.add_new(Item::File(entry)));
+            (0..).take(tree.directories.len()).skip(1).for_each(|folder| self.add_new(Item::Folder(folder)));
+            (0..).take(tree.links.len()).for_each(|link| self.add_new(Item::Link(link)));
+            return Ok(());
+        }
         let is_listed = |item: &Item| match item {
             Item::Folder(folder) => self.sync.lists_folder(*folder),
             Item::File(_) | Item::Link(_) => true,
