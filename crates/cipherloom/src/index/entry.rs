@@ -197,8 +197,7 @@ impl IndexEntry {
             _ => KIND,
         };
         let shared = usize::try_from(take_number(rest)?).map_err(|_| Malformed)?;
-        let mut path = before.get(..shared).ok_or(Malformed)?.to_vec();
-        path.extend_from_slice(take_bytes(rest)?);
+        let path = [before.get(..shared).ok_or(Malformed)?, take_bytes(rest)?].concat();
         if flags & !known != 0 || !is_path(&path) {
             return Err(Malformed);
         }
